@@ -1,0 +1,34 @@
+# make demo, make test: each sets up .venv first, once; a second run sets nothing up again.
+PYTHON ?= python3.11
+VENV := .venv
+PIP := $(VENV)/bin/pip --disable-pip-version-check
+USER_READY := $(VENV)/.installed
+DEV_READY := $(VENV)/.installed-dev
+
+.PHONY: demo test results clean
+
+demo: $(USER_READY)
+	$(VENV)/bin/likewise demo
+
+test: $(DEV_READY)
+	$(VENV)/bin/ruff check .
+	$(VENV)/bin/ruff format --check .
+	$(VENV)/bin/mypy
+	$(VENV)/bin/python -m pytest
+
+results: $(USER_READY)
+	$(VENV)/bin/likewise paper show
+
+clean:
+	rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache build dist src/*.egg-info
+
+$(VENV)/bin/python:
+	$(PYTHON) -m venv $(VENV)
+
+$(USER_READY): pyproject.toml constraints.txt | $(VENV)/bin/python
+	$(PIP) install -q -c constraints.txt -e .
+	@touch $@
+
+$(DEV_READY): pyproject.toml constraints.txt | $(VENV)/bin/python
+	$(PIP) install -q -c constraints.txt -e '.[dev]'
+	@touch $@ $(USER_READY)

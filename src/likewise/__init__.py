@@ -1,0 +1,32 @@
+"""Likewise learns classes from same-or-different answers."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from likewise.criteria import KCL, MCL, kcl, mcl
+    from likewise.errors import InputError
+
+__version__ = "0.1.0"
+
+_HOMES = {
+    "KCL": "likewise.criteria",
+    "MCL": "likewise.criteria",
+    "kcl": "likewise.criteria",
+    "mcl": "likewise.criteria",
+    "InputError": "likewise.errors",
+}
+__all__ = ["KCL", "MCL", "InputError", "__version__", "kcl", "mcl"]
+
+
+def __getattr__(name: str) -> Any:
+    """Import a name when it is first used, so that `likewise --help` need not wait for torch."""
+    if name in _HOMES:
+        return getattr(import_module(_HOMES[name]), name)
+    raise AttributeError(f"module 'likewise' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

@@ -1,0 +1,48 @@
+"""`likewise data`: download the data sets, and see which are there."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+# The rooms are imported inside the commands: they bring torch, and `likewise --help` must not wait for it.
+
+app = typer.Typer(help="Download data sets, and see which are there.", no_args_is_help=True)
+
+Folder = Annotated[
+    Path | None,
+    typer.Option("--data", help="The folder of all sets; else LIKEWISE_DATA, else ./data.", show_default=False),
+]
+
+
+@app.command()
+def get(
+    name: Annotated[str, typer.Argument(help="mnist, cifar10, cifar100 or omniglot.")],
+    data: Folder = None,
+    mirror: Annotated[
+        str | None, typer.Option(help="An address that holds the same files.", show_default=False)
+    ] = None,
+) -> None:
+    """Download a set from its official home, with resume and checksum."""
+    from likewise.datasets import download
+
+    download.get(name, data, base_url=mirror)
+
+
+@app.command("list")
+def list_sets(data: Folder = None) -> None:
+    """Show which sets are there, and where."""
+    from likewise.datasets.found import survey
+    from likewise.datasets.places import get_command
+
+    typer.echo("digits    embedded in scikit-learn")
+    for found in survey(data):
+        if not found.missing:
+            what = ", ".join(map(str, sorted({path.parent for path in found.paths})))
+        elif found.paths:
+            what = f"incomplete, without {', '.join(found.missing)}; run `{get_command(found.name, data)}`"
+        else:
+            what = f"not found; run `{get_command(found.name, data)}`"
+        typer.echo(f"{found.name:<9} {what}")

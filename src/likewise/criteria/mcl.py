@@ -1,0 +1,217 @@
+"""MCL, the Meta Classification Likelihood (section 3 of the paper, equation 6).
+
+    s_hat(i, j) = p_i . p_j                               the probability that i and j share a class, p = softmax(logits)
+    loss(i, j)  = - s log s_hat - (1 - s) log (1 - s_hat)
+
+With G(i, j) = - s / s_hat + (1 - s) / (1 - s_hat), the gradient with respect to the logits of item i is
+
+    p_i * (sum_j G(i, j) p_j - sum_j G(i, j) s_hat(i, j))
+
+which is two matrix products. It sums to zero over the outputs, so its largest entry is taken as minus the sum of the
+others: that entry is where the plain expression cancels. There is no epsilon: where 1 - s_hat cancels it is computed as
+sum_k p_ik (1 - p_jk), and where a violated pair's probability is too small for floats the pair is computed in log space.
+"""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor, nn
+
+from likewise.criteria.fused import Reduction, criterion
+
+NEAR_ONE = 0.9  # above it, 1 - s_hat is a sum of products and not a difference
+SMALL_LOSS = 1e-2  # below this mean, the rounding of probabilities near 1 shows in the loss
+
+
+def mcl(
+    logits: Tensor,
+    same: Tensor,
+    *,
+    pairs: Tensor | None = None,
+    weight: Tensor | None = None,
+    reduction: Reduction = "mean",
+    self_pairs: bool = False,
+) -> Tensor:
+    """MCL of a batch; see `MCL`.
+
+    >>> logits = torch.tensor([[2.0, 0.0], [2.0, 0.0], [0.0, 2.0]])
+    >>> mcl(logits, torch.tensor([0, 0, 1])) < mcl(logits, torch.tensor([0, 1, 1]))
+    tensor(True)
+    """
+    return criterion(_Likelihood, logits, same, pairs, weight, reduction, self_pairs)
+
+
+class MCL(nn.Module):
+    """The Meta Classification Likelihood, a drop-in for `nn.CrossEntropyLoss` that needs no class labels.
+
+    Call it as `criterion(logits, labels)`, labels int (b,), -1 = unknown; as `criterion(logits, same)`, same (b, b) in
+    [0, 1], NaN = unknown; or as `criterion(logits, same, pairs=pairs, weight=weight)` with pairs int (P, 2).
+
+    Parameters
+    ----------
+    reduction : "mean" over the counted pairs i < j (weighted, if there are weights), "sum", or "none": the loss of each
+        pair, (P,), or (b, b) with each pair once, above the diagonal.
+    self_pairs : count an item with itself as a similar pair, with the share it has among b^2 ordered pairs. The paper's
+        b (b - 1) / 2 pairs leave them out; its reference code has them in.
+
+    >>> logits = torch.zeros(3, 4, requires_grad=True)
+    >>> loss = MCL()(logits, torch.tensor([7, 7, -1]))  # one known pair; s_hat = 1/4
+    >>> round(loss.item(), 4)
+    1.3863
+    >>> loss.backward()
+    """
+
+    def __init__(self, reduction: Reduction = "mean", self_pairs: bool = False) -> None:
+        super().__init__()
+        self.reduction = reduction
+        self.self_pairs = self_pairs
+
+    def forward(
+        self, logits: Tensor, same: Tensor, *, pairs: Tensor | None = None, weight: Tensor | None = None
+    ) -> Tensor:
+        return mcl(logits, same, pairs=pairs, weight=weight, reduction=self.reduction, self_pairs=self.self_pairs)
+
+    def extra_repr(self) -> str:
+        return f"reduction={self.reduction!r}, self_pairs={self.self_pairs}"
+
+
+class _Likelihood:
+    """The sums that MCL needs, over the pairs shown so far."""
+
+    def __init__(self, logits: Tensor, learn: bool) -> None:
+        self.logits = logits
+        self.learn = learn
+        self.dtype = torch.float64 if logits.dtype == torch.float64 else torch.float32
+        self.floor = 1e-250 if self.dtype == torch.float64 else 1e-30  # below it, products of probabilities underflow
+        self.p = torch.softmax(logits.to(self.dtype), 1)  # (b, K)
+        self._not_p: Tensor | None = None
+        self._logs: tuple[Tensor, Tensor] | None = None
+        if learn:
+            self.pull = torch.zeros_like(self.p)  # (b, K): sum_j G(i, j) p_j
+            self.centre = self.p.new_zeros(len(self.p))  # (b,): sum_j G(i, j) s_hat(i, j)
+            self.direct: Tensor | None = None  # (b, K): gradient of the pairs computed in log space
+
+    def tile(self, rows: slice, columns: slice, same: Tensor, weight: Tensor | None) -> Tensor:
+        p_rows, p_columns = self.p[rows], self.p[columns]
+        s_hat = p_rows @ p_columns.T
+        different = 1 - s_hat
+        low, high = torch.stack(s_hat.aminmax()).tolist()
+        if high > NEAR_ONE:
+            exact = p_rows @ self._complement()[columns].T
+            different = torch.where(s_hat > NEAR_ONE, exact, different)
+        loss, slope = self._loss_and_slope(s_hat, different, same)
+        if high > NEAR_ONE or high < 1 - NEAR_ONE:
+            self._restore_rounding(loss, s_hat, different)
+        if weight is not None:
+            loss *= weight
+            slope *= weight
+        if low < self.floor or high > NEAR_ONE:
+            violated = self._violated(s_hat, different, same, weight)
+            if bool(violated.any()):
+                i, j = violated.nonzero(as_tuple=True)
+                counted = loss.new_ones(len(i)) if weight is None else weight[i, j]
+                loss[i, j] = self._in_log_space(i + rows.start, j + columns.start, same[i, j].to(self.dtype), counted)
+                slope[i, j] = 0
+        if self.learn:
+            moment = s_hat.mul_(slope)
+            if rows == columns:  # symmetric: both halves give the same
+                self.pull[rows] += 2 * (slope @ p_rows)
+                self.centre[rows] += 2 * moment.sum(1)
+            else:
+                self.pull[rows] += slope @ p_columns
+                self.centre[rows] += moment.sum(1)
+                self.pull[columns] += slope.T @ p_rows
+                self.centre[columns] += moment.sum(0)
+        return loss
+
+    def listed(self, left: Tensor, right: Tensor, same: Tensor, weight: Tensor) -> Tensor:
+        p_left, p_right = self.p[left], self.p[right]  # (P, K)
+        s_hat = (p_left * p_right).sum(1)
+        different = torch.where(s_hat > NEAR_ONE, (p_left * self._complement()[right]).sum(1), 1 - s_hat)
+        loss, slope = self._loss_and_slope(s_hat, different, same)
+        self._restore_rounding(loss, s_hat, different)
+        loss, slope = loss * weight, slope * weight
+        violated = self._violated(s_hat, different, same, weight)
+        if bool(violated.any()):
+            loss[violated] = self._in_log_space(left[violated], right[violated], same[violated], weight[violated])
+            slope[violated] = 0
+        if self.learn:
+            self.pull.index_add_(0, left, slope[:, None] * p_right).index_add_(0, right, slope[:, None] * p_left)
+            self.centre.index_add_(0, left, slope * s_hat).index_add_(0, right, slope * s_hat)
+        return loss
+
+    def gradient(self) -> Tensor:
+        gradient = self.p * (self.pull - self.centre[:, None])
+        if self.direct is not None:
+            gradient += self.direct
+        peak = self.p.argmax(1, keepdim=True)
+        gradient.scatter_(1, peak, 0.0)
+        return gradient.scatter_(1, peak, -gradient.sum(1, keepdim=True))
+
+    def _loss_and_slope(self, s_hat: Tensor, different: Tensor, same: Tensor) -> tuple[Tensor, Tensor]:
+        """The losses, and G: their derivative with respect to s_hat."""
+        if same.dtype == torch.bool:
+            likelihood = torch.where(same, s_hat, different).clamp_min_(self.floor)
+            slope = likelihood.reciprocal()
+            return likelihood.log_().neg_(), torch.where(same, -slope, slope) if self.learn else slope
+        s_hat, different = s_hat.clamp_min(self.floor), different.clamp_min(self.floor)
+        loss = -(same * s_hat.log() + (1 - same) * different.log())
+        return loss, (1 - same) / different - same / s_hat
+
+    def _restore_rounding(self, loss: Tensor, s_hat: Tensor, different: Tensor) -> None:
+        """What s_hat + (1 - s_hat) misses of 1 in floats, the log of the larger misses too; it shows in small losses."""
+        if float(loss.sum()) < SMALL_LOSS * loss.numel():
+            loss += (torch.maximum(s_hat, different) - 1) + torch.minimum(s_hat, different)
+
+    def _violated(self, s_hat: Tensor, different: Tensor, same: Tensor, weight: Tensor | None) -> Tensor:
+        """Pairs so wrong that the probability of their answer is below the floor."""
+        if same.dtype == torch.bool:
+            violated = torch.where(same, s_hat, different) < self.floor
+        else:
+            violated = ((s_hat < self.floor) & (same > 0)) | ((different < self.floor) & (same < 1))
+        return violated if weight is None else violated & (weight != 0)
+
+    def _complement(self) -> Tensor:
+        """1 - p without cancellation: at the largest p, the sum of the others. (b, K)"""
+        if self._not_p is None:
+            peak = self.p.argmax(1, keepdim=True)
+            rest = self.p.scatter(1, peak, 0.0).sum(1, keepdim=True)
+            self._not_p = (1 - self.p).scatter_(1, peak, rest)
+        return self._not_p
+
+    def _log_tables(self) -> tuple[Tensor, Tensor]:
+        """log p and log (1 - p), (b, K), in float64 where the device has it."""
+        if self._logs is None:
+            wide = self.dtype if self.logits.device.type == "mps" else torch.float64
+            log_p = torch.log_softmax(self.logits.to(wide), 1)
+            peak = log_p.argmax(1, keepdim=True)
+            rest = log_p.scatter(1, peak, -torch.inf).logsumexp(1, keepdim=True)
+            log_not_p = torch.log1p(-log_p.exp().scatter_(1, peak, 0.0)).scatter_(1, peak, rest)
+            self._logs = log_p, log_not_p
+        return self._logs
+
+    def _in_log_space(self, i: Tensor, j: Tensor, same: Tensor, weight: Tensor) -> Tensor:
+        """Weighted losses of pairs whose probabilities are too small for floats; adds their gradient to `direct`.
+
+        log s_hat = logsumexp_k (log p_ik + log p_jk), and its derivative for item i is softmax_k of the same - p_i.
+        log (1 - s_hat) is the same with log (1 - p_jk) in place of log p_jk.
+        """
+        log_p, log_not_p = self._log_tables()
+        losses = torch.empty_like(weight)
+        if self.learn and self.direct is None:
+            self.direct = torch.zeros_like(self.p)
+        size = max(1, (1 << 20) // self.p.shape[1])
+        for start in range(0, len(i), size):
+            part = slice(start, start + size)
+            a, b, s, w = i[part], j[part], same[part].to(log_p.dtype), weight[part].to(log_p.dtype)
+            both, apart, apart_turned = log_p[a] + log_p[b], log_p[a] + log_not_p[b], log_p[b] + log_not_p[a]
+            likely, unlikely = both.logsumexp(1), apart.logsumexp(1)
+            losses[part] = -(w * (s * likely + (1 - s) * unlikely)).to(self.dtype)
+            if self.direct is None:
+                continue
+            w_same, w_different = (w * s)[:, None], (w * (1 - s))[:, None]
+            share = w_same * both.softmax(1)
+            for item, blame in ((a, apart), (b, apart_turned)):
+                change = w[:, None] * log_p[item].exp() - share - w_different * blame.softmax(1)
+                self.direct.index_add_(0, item, change.to(self.dtype))
+        return losses

@@ -1,0 +1,180 @@
+"""The three ways to say same or different, checked and brought into one form.
+
+    criterion(logits, labels)                        int (b,): every pair of the batch; -1 = unknown
+    criterion(logits, same)                          float (b, b) in [0, 1]; NaN = unknown
+    criterion(logits, same, pairs=pairs, weight=w)   pairs int (P, 2), same float (P,), weight (P,)
+
+The first two become a `Grid`, read a tile at a time so that nothing of size b x b is made; the third a `Listing`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+
+@dataclass(frozen=True)
+class Listing:
+    """Pairs one by one: items `left[p]` and `right[p]` are the same with probability `same[p]`, counted `weight[p]`."""
+
+    left: Tensor  # int64 (P,)
+    right: Tensor  # int64 (P,)
+    same: Tensor  # (P,) in [0, 1]
+    weight: Tensor  # (P,); 0 where the pair is unknown
+
+    def count(self) -> float:
+        return float(self.weight.sum(dtype=torch.float64))
+
+
+@dataclass(frozen=True)
+class Grid:
+    """Every pair of the batch, from known class labels or from a matrix.
+
+    A matrix may hold one answer for (i, j) and another for (j, i): the pair's target is their mean, and its weight is
+    halved where only one of the two is known.
+    """
+
+    labels: Tensor | None  # int64 (b,), none unknown
+    same: Tensor | None  # (b, b) in [0, 1] or NaN, where there are no labels
+    weight: Tensor | None  # (b, b), or None: every known pair counts 1
+    self_pairs: bool
+
+    def tile(self, rows: slice, columns: slice, dtype: torch.dtype) -> tuple[Tensor, Tensor | None]:
+        """`same` (bool from labels, else float) and `weight` of the unordered pairs in rows x columns.
+
+        A tile on the diagonal shows each pair twice, so it counts one half at each place; so does a self-pair, which
+        thereby has the share of one among the b^2 ordered pairs.
+        """
+        diagonal = rows == columns
+        if self.labels is not None:
+            same = self.labels[rows, None] == self.labels[None, columns]
+            weight = None if self.weight is None else _both_ways(self.weight, rows, columns).to(dtype)
+        else:
+            same, weight = self._matrix_tile(rows, columns, dtype)
+        if diagonal:
+            if weight is None:
+                weight = torch.full(same.shape, 0.5, dtype=dtype, device=same.device)
+            else:
+                weight = weight * 0.5
+            if not self.self_pairs:
+                weight.fill_diagonal_(0.0)
+        return same, weight
+
+    def _matrix_tile(self, rows: slice, columns: slice, dtype: torch.dtype) -> tuple[Tensor, Tensor]:
+        assert self.same is not None
+        total = torch.zeros((), dtype=dtype, device=self.same.device)
+        agree = total
+        for first, second, turned in ((rows, columns, False), (columns, rows, True)):
+            same = self.same[first, second].to(dtype)
+            weight = (~same.isnan()).to(dtype)
+            if self.weight is not None:
+                weight = weight * self.weight[first, second].to(dtype)
+            answers = same.nan_to_num(0.0) * weight
+            total = total + (weight.T if turned else weight)
+            agree = agree + (answers.T if turned else answers)
+        return agree / total.clamp_min(torch.finfo(dtype).tiny), total * 0.5
+
+    def count(self, b: int) -> float:
+        """The number of pairs that are counted, or the sum of their weights."""
+        if self.labels is not None and self.weight is None:
+            return b * b / 2 if self.self_pairs else b * (b - 1) / 2
+        total = 0.0
+        for rows, columns in tiles(b):
+            _, weight = self.tile(rows, columns, torch.float32)
+            assert weight is not None or self.labels is not None
+            total += float(weight.sum(dtype=torch.float64)) if weight is not None else 0.0
+        return total
+
+
+def _both_ways(matrix: Tensor, rows: slice, columns: slice) -> Tensor:
+    return (matrix[rows, columns] + matrix[columns, rows].T) / 2
+
+
+ROWS, COLUMNS = 256, 1024  # a tile of floats is 1 MiB: the handful in use stay in the cache
+
+
+def tiles(b: int) -> list[tuple[slice, slice]]:
+    """Tiles that cover the pairs of b items on and above the diagonal (S_hat is symmetric); squares first in each row.
+
+    >>> tiles(300)
+    [(slice(0, 256, None), slice(0, 256, None)), (slice(0, 256, None), slice(256, 300, None)),
+     (slice(256, 300, None), slice(256, 300, None))]
+    """
+    cover = []
+    for start in range(0, b, ROWS):
+        rows = slice(start, min(start + ROWS, b))
+        cover.append((rows, rows))
+        cover += [(rows, slice(c, min(c + COLUMNS, b))) for c in range(rows.stop, b, COLUMNS)]
+    return cover
+
+
+def read_target(
+    logits: Tensor, same: Tensor, pairs: Tensor | None, weight: Tensor | None, self_pairs: bool
+) -> tuple[Tensor, Grid | Listing]:
+    """Check a call and give the logits of the items that take part, with their target."""
+    if logits.ndim != 2 or not logits.is_floating_point():
+        raise ValueError(f"logits must be floats of shape (b, K), got {_describe(logits)}.")
+    b, outputs = logits.shape
+    if outputs < 2:
+        raise ValueError("logits must have at least two outputs: with one, no two items can be different.")
+    same = same.to(logits.device)
+    weight = None if weight is None else weight.to(logits.device)
+    if weight is not None and not bool((torch.isfinite(weight) & (weight >= 0)).all()):
+        raise ValueError("weight must be finite and not negative; leave a pair out or give it 0 to ignore it.")
+    if pairs is not None:
+        return logits, _read_listing(b, same, pairs.to(logits.device), weight, self_pairs)
+    if weight is not None and weight.shape != (b, b):
+        raise ValueError(f"weight must have shape ({b}, {b}), one value a pair of the batch, got {_describe(weight)}.")
+    if same.ndim == 2:
+        if same.shape != (b, b):
+            raise ValueError(f"same must have shape ({b}, {b}), one value a pair of the batch, got {_describe(same)}.")
+        _check_range(same)
+        return logits, Grid(None, same, weight, self_pairs)
+    return _read_labels(logits, same, weight, self_pairs)
+
+
+def _read_labels(
+    logits: Tensor, labels: Tensor, weight: Tensor | None, self_pairs: bool
+) -> tuple[Tensor, Grid | Listing]:
+    if labels.shape != logits.shape[:1] or labels.is_floating_point() or labels.is_complex():
+        raise ValueError(
+            f"The target must be integer labels ({len(logits)},), a matrix ({len(logits)}, {len(logits)}), or come with "
+            f"pairs; got {_describe(labels)}."
+        )
+    known = labels >= 0
+    if not bool(known.all()):
+        if bool((labels < -1).any()):
+            raise ValueError(f"labels must be -1 (unknown) or more, got {int(labels.min())}.")
+        logits, labels = logits[known], labels[known]
+        weight = None if weight is None else weight[known][:, known]
+    return logits, Grid(labels, None, weight, self_pairs)
+
+
+def _read_listing(b: int, same: Tensor, pairs: Tensor, weight: Tensor | None, self_pairs: bool) -> Listing:
+    if pairs.ndim != 2 or pairs.shape[1] != 2 or pairs.is_floating_point() or pairs.dtype == torch.bool:
+        raise ValueError(f"pairs must be integers of shape (P, 2), got {_describe(pairs)}.")
+    if same.shape != pairs.shape[:1]:
+        raise ValueError(f"same must have shape ({len(pairs)},), one value for each of the pairs, got {_describe(same)}.")
+    if weight is not None and weight.shape != same.shape:
+        raise ValueError(f"weight must have shape ({len(pairs)},), one for each of the pairs, got {_describe(weight)}.")
+    if len(pairs) and not (0 <= int(pairs.min()) and int(pairs.max()) < b):
+        raise ValueError(f"pairs must point at rows 0 to {b - 1}, got {int(pairs.min())} to {int(pairs.max())}.")
+    _check_range(same)
+    left, right = pairs.long().unbind(1)
+    same = same.to(torch.float32) if not same.is_floating_point() else same
+    counted = (~same.isnan()).to(same.dtype) if weight is None else weight * ~same.isnan()
+    if not self_pairs:
+        counted = counted * (left != right)
+    return Listing(left, right, same.nan_to_num(0.0), counted)
+
+
+def _check_range(same: Tensor) -> None:
+    if same.dtype != torch.bool and bool(((same < 0) | (same > 1)).any()):
+        outside = same[(same < 0) | (same > 1)].flatten()[0].item()
+        raise ValueError(f"same must be between 0 (different) and 1 (same), or NaN for unknown, got {outside:g}.")
+
+
+def _describe(tensor: Tensor) -> str:
+    return f"{str(tensor.dtype).removeprefix('torch.')} {tuple(tensor.shape)}"

@@ -1,0 +1,151 @@
+"""Batch augmentation and normalisation: a handful of tensor operations on the whole batch, no loop over images."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor
+
+from likewise.errors import InputError
+
+
+@dataclass(frozen=True)
+class Augmentation:
+    """What is done at random to each image of a training batch: affine map, then crop, then flip.
+
+    Every image draws its own parameters from the generator, so the same generator state gives the same result. What
+    comes into view from outside an image is 0. `dataclasses.asdict` gives the JSON form, `Augmentation(**values)` reads
+    it back.
+
+    >>> images = torch.arange(2 * 16, dtype=torch.uint8).reshape(2, 1, 4, 4)
+    >>> augment = Augmentation(crop_padding=1, flip=True)
+    >>> once = augment(images, torch.Generator().manual_seed(0))
+    >>> once.shape == images.shape, once.dtype, torch.equal(once, images)
+    (True, torch.uint8, False)
+    >>> torch.equal(once, augment(images, torch.Generator().manual_seed(0)))
+    True
+    """
+
+    crop_padding: int = 0  # pad by so many pixels on each side, then crop to the old size anywhere
+    flip: bool = False  # left to right, for half of the images
+    degrees: float = 0.0  # rotation, up to so much either way
+    translate: float = 0.0  # shift, up to this fraction of width and height either way
+    scale: tuple[float, float] = (1.0, 1.0)  # magnification, between the two
+    shear: float = 0.0  # degrees, up to so much either way
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "scale", tuple(self.scale))  # a list when it comes from JSON
+        if self.crop_padding < 0 or self.degrees < 0:
+            raise InputError(
+                f"crop_padding and degrees must not be negative, got {self.crop_padding} and {self.degrees}."
+            )
+        if not 0 <= self.translate <= 1:
+            raise InputError(f"translate must be a fraction between 0 and 1, got {self.translate}.")
+        if not 0 <= self.shear < 90:
+            raise InputError(f"shear must be at least 0 and below 90 degrees, got {self.shear}.")
+        if len(self.scale) != 2 or not 0 < self.scale[0] <= self.scale[1] < math.inf:
+            raise InputError(f"scale must be two positive numbers in order, got {self.scale}.")
+
+    def __call__(self, images: Tensor, generator: torch.Generator) -> Tensor:
+        if images.ndim != 4 or not (images.dtype == torch.uint8 or images.is_floating_point()):
+            raise InputError(
+                "Augmentation takes images, uint8 or float (b, C, H, W), "
+                f"got {images.dtype} {tuple(images.shape)}; leave it out for feature vectors."
+            )
+        if not len(images):
+            return images
+        if self.degrees or self.translate or self.shear or self.scale != (1.0, 1.0):
+            images = _transform(images, self._inverse_maps(images, generator))
+        if self.crop_padding or self.flip:
+            images = _crop_and_flip(images, self.crop_padding, self.flip, generator)
+        return images
+
+    def _inverse_maps(self, images: Tensor, generator: torch.Generator) -> Tensor:
+        """For each image the map from places in the output to places in the input, as `affine_grid` wants it.
+
+        The image is scaled by s, sheared by the matrix [[1, tan(phi)], [0, 1]], turned by theta about its centre, and
+        then shifted; the inverse undoes the same in the other order.
+        """
+        batch, _, height, width = images.shape
+        draws = torch.rand(5, batch, generator=generator, device=generator.device).to(images.device)
+        angle = (2 * draws[0] - 1) * math.radians(self.degrees)
+        slope = torch.tan((2 * draws[1] - 1) * math.radians(self.shear))
+        size = self.scale[0] + draws[2] * (self.scale[1] - self.scale[0])
+        # affine_grid measures from -1 to 1, so a whole width is 2.
+        shift = (2 * draws[3:] - 1) * (2 * self.translate)  # (2, b): x, y
+
+        cos, sin = torch.cos(angle) / size, torch.sin(angle) / size
+        aspect = height / width  # turning is by pixels, not by fractions of unequal sides
+        xx, xy = cos + slope * sin, (sin - slope * cos) * aspect
+        yx, yy = -sin / aspect, cos
+        rows = [xx, xy, -(xx * shift[0] + xy * shift[1]), yx, yy, -(yx * shift[0] + yy * shift[1])]
+        return torch.stack(rows, dim=1).view(batch, 2, 3)
+
+
+def _transform(images: Tensor, inverse_maps: Tensor) -> Tensor:
+    values = images.to(torch.promote_types(images.dtype, torch.float32))  # grid_sample knows no bytes
+    grid = F.affine_grid(inverse_maps.to(values.dtype), list(images.shape), align_corners=False)
+    moved = F.grid_sample(values, grid, mode="bilinear", padding_mode="zeros", align_corners=False)
+    if images.dtype == torch.uint8:
+        moved = moved.round_().clamp_(0, 255)
+    return moved.to(images.dtype)
+
+
+def _crop_and_flip(images: Tensor, padding: int, flip: bool, generator: torch.Generator) -> Tensor:
+    """One gather of whole rows: with flips it chooses between the padded batch and its mirror image.
+
+    That is several times faster than a gather of pixels (one index a row, and the row is copied as a block), than a
+    `where` over both batches, and than a loop over images.
+    """
+    batch, channels, height, width = images.shape
+    device = images.device
+    corners = torch.randint(2 * padding + 1, (2, batch), generator=generator, device=generator.device).to(device)
+    sides = torch.randint(1 + flip, (batch,), generator=generator, device=generator.device).to(device)
+
+    padded = images.new_zeros(1 + flip, batch, channels, height + 2 * padding, width + 2 * padding)
+    inside = padded[..., padding : padding + height, padding : padding + width]
+    inside[0] = images
+    if flip:
+        inside[1] = images.flip(3)
+
+    number = torch.arange(batch, device=device) + sides * batch  # (b,) in the batch or in its mirror image
+    plane = number[:, None] * channels + torch.arange(channels, device=device)  # (b, C)
+    row = plane[:, :, None] * padded.shape[3] + corners[0][:, None, None] + torch.arange(height, device=device)
+    start = row * padded.shape[4] + corners[1][:, None, None]  # (b, C, H): where each row of the output begins
+    windows = padded.view(-1).unfold(0, width, 1)  # a view: the `width` values that begin at each place
+    return windows.index_select(0, start.view(-1)).view(images.shape)
+
+
+def normalise(inputs: Tensor, mean: Sequence[float], std: Sequence[float]) -> Tensor:
+    """`(x - mean) / std` as float32; bytes are first scaled to [0, 1].
+
+    One value a channel for images (b, C, H, W), one a column for features (b, d); empty `mean` and `std` leave the
+    values as they are (bytes are still scaled).
+
+    >>> normalise(torch.tensor([[[[0, 255]]]], dtype=torch.uint8), mean=(0.5,), std=(0.25,))
+    tensor([[[[-2.,  2.]]]])
+    >>> normalise(torch.tensor([[1.0, 20.0]]), mean=(1.0, 10.0), std=(1.0, 5.0))
+    tensor([[0., 2.]])
+    """
+    if len(mean) != len(std):
+        raise InputError(f"mean and std must be equally long, got {len(mean)} and {len(std)} values.")
+    values = inputs.to(torch.float32, copy=True)
+    unit = 255.0 if inputs.dtype == torch.uint8 else 1.0
+    if not len(mean):
+        return values.div_(unit) if unit != 1.0 else values
+    if inputs.ndim < 2 or len(mean) != inputs.shape[1]:
+        raise InputError(
+            f"mean and std must have one value for each channel or column, got {len(mean)} "
+            f"for inputs of shape {tuple(inputs.shape)}."
+        )
+    if not min(std) > 0:
+        raise InputError(f"std must be positive, got {min(std)}.")
+    shape = (1, -1, *[1] * (inputs.ndim - 2))
+    scale = torch.tensor(std, dtype=torch.float64).mul_(unit).reciprocal_()
+    offset = torch.tensor(mean, dtype=torch.float64).mul_(unit).mul_(scale)
+    scale, offset = (each.to(inputs.device, torch.float32).view(shape) for each in (scale, offset))
+    return values.mul_(scale).sub_(offset)

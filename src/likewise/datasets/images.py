@@ -1,0 +1,32 @@
+"""One image file, decoded and resized to a square of bytes."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import BinaryIO, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+from PIL import Image, ImageOps
+
+SUFFIXES = frozenset((".png", ".jpg", ".jpeg", ".bmp", ".gif", ".webp", ".tif", ".tiff", ".ppm", ".pgm"))
+
+
+class UnreadableImage(Exception):
+    """Not an image, or a damaged one; the text says what the decoder met."""
+
+
+def read_image(file: Path | BinaryIO, size: int, channels: Literal[1, 3]) -> NDArray[np.uint8]:
+    """The picture as (channels, size, size): grey or RGB, upright, transparent parts white, squeezed to a square."""
+    try:
+        with Image.open(file) as opened:
+            opened.draft(opened.mode, (2 * size, 2 * size))  # a large JPEG is decoded small, many times faster
+            upright = ImageOps.exif_transpose(opened)
+            if "A" in upright.getbands() or "transparency" in upright.info:
+                coloured = upright.convert("RGBA")
+                upright = Image.alpha_composite(Image.new("RGBA", coloured.size, "white"), coloured)
+            plain = upright.convert("L" if channels == 1 else "RGB")
+            pixels = np.asarray(plain.resize((size, size), Image.Resampling.BILINEAR))
+    except Exception as error:  # Pillow's decoders raise whatever they meet: OSError, SyntaxError, struct.error, ...
+        raise UnreadableImage(str(error) or type(error).__name__) from error
+    return np.ascontiguousarray(pixels.reshape(size, size, channels).transpose(2, 0, 1))

@@ -1,0 +1,84 @@
+"""Records: what a run of the paper's table found and how it was made, one JSON file a run."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, fields
+from pathlib import Path
+
+from likewise.errors import InputError
+from likewise.paper.entries import run_name
+from likewise.training.run_folder import write_json
+
+# What JSON may hold for a field of each type: a whole number is also a float there.
+KINDS: dict[str, tuple[type, ...]] = {
+    "str": (str,),
+    "int": (int,),
+    "float": (int, float),
+    "list": (list,),
+    "dict": (dict,),
+}
+
+
+@dataclass(frozen=True)
+class Record:
+    """Errors are in %. No date: a repeated run writes the same record, apart from the times."""
+
+    table: str
+    dataset: str
+    network: str
+    criterion: str
+    treatment: str  # "none" where there is none
+    seed: int
+    epochs: int
+    paper_epochs: int  # more than epochs where the schedule was compressed
+    drops: list[int]
+    settings: dict[str, object]  # everything that training was told, also augmentation and the criterion's arguments
+    paper_error: float
+    error: float  # on the test set, outputs matched to classes on the training set
+    train_error: float
+    scores: dict[str, float]  # on the test set: nmi, ari, pair scores
+    seconds: float  # of training
+    cpu_seconds: float
+    command: str
+    likewise: str  # versions
+    torch: str
+    cpu: str
+    threads: int
+
+    @property
+    def name(self) -> str:
+        return run_name(self.dataset, self.network, self.criterion, self.treatment, self.seed, self.epochs)
+
+
+def write_record(results: Path, record: Record) -> Path:
+    """Write `results/<table>/<name>.json`, whole or not at all, and give its path."""
+    path = results / record.table / f"{record.name}.json"
+    write_json(path, asdict(record))
+    return path
+
+
+def read_records(results: Path, table: str) -> list[Record]:
+    """Every record of a table, by name; an empty list where there is none."""
+    return [read_record(path) for path in sorted((results / table).glob("*.json"))]
+
+
+def read_record(path: Path) -> Record:
+    remedy = "Delete the file and run its recipe again."
+    try:
+        content = json.loads(path.read_text(encoding="utf-8"))
+    except (json.JSONDecodeError, UnicodeDecodeError) as error:
+        raise InputError(f"{path}: not a JSON file ({error}). {remedy}") from None
+    if not isinstance(content, Mapping):
+        raise InputError(f"{path}: a record must be a JSON object. {remedy}")
+    kinds = {field.name: KINDS[str(field.type).partition("[")[0]] for field in fields(Record)}
+    for name, kind in kinds.items():
+        if name not in content:
+            raise InputError(f"{path}: {name} is missing. {remedy}")
+        if not isinstance(content[name], kind):
+            raise InputError(f"{path}: {name} cannot be {content[name]!r}. {remedy}")
+    for name in content:
+        if name not in kinds:
+            raise InputError(f"{path}: unknown key {name}. {remedy}")
+    return Record(**content)

@@ -1,0 +1,31 @@
+"""Supervised learning (section 4.1 of the paper): S comes from class labels, s(i, j) = [y_i = y_j].
+
+The network sees only whether two items of a batch share a class, never which class it is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Protocol
+
+from torch import Tensor, nn
+
+
+class LabelledBatch(Protocol):
+    @property
+    def inputs(self) -> Tensor: ...
+
+    @property
+    def labels(self) -> Tensor: ...
+
+
+def label_objective(
+    criterion: Callable[[Tensor, Tensor], Tensor],
+) -> Callable[[nn.Module, LabelledBatch], tuple[Tensor, Tensor]]:
+    """The objective for `train`: `criterion(logits, labels)`, whether MCL, KCL or the twin, cross-entropy."""
+
+    def objective(network: nn.Module, batch: LabelledBatch) -> tuple[Tensor, Tensor]:
+        logits = network(batch.inputs)
+        return criterion(logits.float(), batch.labels), logits
+
+    return objective

@@ -1,0 +1,100 @@
+"""Batches for the training loop, from tensors in memory; loader.py gives them from a torch Dataset or DataLoader."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple, Protocol
+
+import torch
+from torch import Tensor
+
+from likewise.datasets import Augmentation, normalise
+from likewise.errors import InputError
+from likewise.training.randomness import AUGMENT, ORDER, generator
+
+
+class Batch(NamedTuple):
+    """What an objective sees: inputs ready for the network, labels (-1 = unknown), positions in the data set."""
+
+    inputs: Tensor  # float (b, C, H, W) or (b, d), augmented and normalised
+    labels: Tensor  # int64 (b,)
+    index: Tensor  # type: ignore[assignment]  # int64 (b,); it hides tuple.index, which nobody needs here
+
+
+class Batches(Protocol):
+    """Anything that can give the batches of an epoch again, from any position, and the same each time."""
+
+    def __len__(self) -> int: ...
+
+    def epoch(self, epoch: int, start: int = 0) -> Iterator[Batch]: ...
+
+
+class TensorBatches:
+    """Batches of tensors that stay in memory as they are; only the batch at hand is augmented and made float.
+
+    The order is a function of (seed, epoch), the augmentation of (seed, step). A last batch of one item joins the one
+    before it, because batch-norm and pairs need two.
+
+    >>> batches = TensorBatches(torch.zeros(7, 1, 8, 8, dtype=torch.uint8), torch.arange(7), batch_size=3)
+    >>> [len(batch.labels) for batch in batches.epoch(0)]
+    [3, 4]
+    """
+
+    def __init__(
+        self,
+        inputs: Tensor,  # uint8 (n, C, H, W) or float (n, d)
+        labels: Tensor,  # int64 (n,), -1 where unknown
+        batch_size: int,
+        *,
+        seed: int = 0,
+        mean: Sequence[float] = (),
+        std: Sequence[float] = (),
+        augment: Augmentation | None = None,
+        shuffle: bool = True,
+    ) -> None:
+        if labels.shape != (len(inputs),):
+            raise InputError(f"labels must have one entry for each of the {len(inputs)} inputs, got {_shape(labels)}.")
+        self.inputs, self.labels = inputs, labels.to(torch.int64)
+        self.mean, self.std, self.augment = tuple(mean), tuple(std), augment
+        self.order = EpochOrder(len(inputs), batch_size, seed, shuffle)
+
+    def __len__(self) -> int:
+        return len(self.order)
+
+    def epoch(self, epoch: int, start: int = 0) -> Iterator[Batch]:
+        for step, index in enumerate(self.order.chunks(epoch)[start:], start):
+            inputs = self.inputs[index]
+            if self.augment is not None:
+                inputs = self.augment(inputs, generator(self.order.seed, AUGMENT, epoch * len(self) + step))
+            yield Batch(channels_last(normalise(inputs, self.mean, self.std)), self.labels[index], index)
+
+
+class EpochOrder:
+    """In which order, and in which batches, an epoch visits `n` items."""
+
+    def __init__(self, n: int, batch_size: int, seed: int, shuffle: bool = True) -> None:
+        if n < 2:
+            raise InputError(f"Training needs at least two items, got {n}.")
+        if batch_size < 2:
+            raise InputError(f"batch_size must be 2 or more (one item makes no pair), got {batch_size}.")
+        self.n, self.batch_size, self.seed, self.shuffle = n, batch_size, seed, shuffle
+
+    def __len__(self) -> int:
+        full, rest = divmod(self.n, self.batch_size)
+        return max(1, full + (rest > 1))
+
+    def chunks(self, epoch: int) -> list[Tensor]:
+        """The positions of each batch, int64 (b,)."""
+        drawn = torch.randperm(self.n, generator=generator(self.seed, ORDER, epoch))
+        order = drawn if self.shuffle else torch.arange(self.n)
+        ends = [self.batch_size * step for step in range(1, len(self))]
+        return list(torch.tensor_split(order, ends))
+
+
+def channels_last(inputs: Tensor) -> Tensor:
+    """Images in the memory order that convolutions are fastest in; anything else as it is."""
+    return inputs.contiguous(memory_format=torch.channels_last) if inputs.ndim == 4 else inputs
+
+
+def _shape(tensor: Tensor) -> str:
+    return f"shape {tuple(tensor.shape)}"

@@ -1,0 +1,114 @@
+"""Batches for the training loop, from a torch Dataset or DataLoader, in an order that can be had again."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import nullcontext
+from typing import Any
+
+import torch
+from torch import Tensor
+from torch.utils.data import DataLoader, Dataset, default_collate
+
+from likewise.datasets import normalise
+from likewise.errors import InputError
+from likewise.training.batches import Batch, EpochOrder, channels_last
+from likewise.training.interruption import workers_ignore_ctrl_c
+from likewise.training.randomness import FETCH, ORDER, mix, seed_all
+
+
+class LoaderBatches:
+    """Batches of (input, label) or (input,) or (input, label, index) that a Dataset or a DataLoader gives.
+
+    A map-style Dataset is shuffled and gathered here, `batch_size` items at a time. A DataLoader keeps its own batches;
+    its `batch_size` is used, not the one given here. Labels are -1 where there are none; `index` is the position in the
+    Dataset, or for a DataLoader that does not give one, the running position in the epoch.
+
+    The promise: every epoch comes out the same again, whatever came before. For this the global generators of torch,
+    NumPy and Python, and the DataLoader's and its sampler's own, are seeded before each epoch, and the global ones
+    again before each batch where there are no worker processes. After a stop inside an epoch, the batches already seen
+    are fetched again from a DataLoader and dropped.
+
+    >>> pile = torch.utils.data.TensorDataset(torch.rand(5, 2), torch.arange(5))
+    >>> [len(batch.labels) for batch in LoaderBatches(pile, batch_size=2).epoch(0)]
+    [2, 3]
+    """
+
+    def __init__(self, source: DataLoader[Any] | Dataset[Any], batch_size: int = 100, seed: int = 0) -> None:
+        self.source, self.seed = source, seed
+        try:
+            length = len(source)  # type: ignore[arg-type]
+        except (TypeError, NotImplementedError) as error:
+            kind = type(source).__name__
+            raise InputError(
+                f"The {kind} does not know its length; give it a __len__ so that epochs have an end."
+            ) from error
+        if isinstance(source, DataLoader):
+            if source.persistent_workers:
+                raise InputError(
+                    "Make the DataLoader with persistent_workers=False, so that an epoch can be had again."
+                )
+            if not length:
+                raise InputError("The DataLoader gives no batches.")
+            self.order = None
+        else:
+            self.order = EpochOrder(length, batch_size, seed)
+        self._length = length if self.order is None else len(self.order)
+
+    def __len__(self) -> int:
+        return self._length
+
+    def epoch(self, epoch: int, start: int = 0) -> Iterator[Batch]:
+        if isinstance(self.source, DataLoader):
+            yield from self._from_loader(self.source, epoch, start)
+        elif self.order is not None:
+            for step, index in enumerate(self.order.chunks(epoch)[start:], start):
+                seed_all(self.seed, FETCH, epoch * len(self) + step)
+                yield _batch(default_collate([self.source[position] for position in index.tolist()]), index)
+
+    def _from_loader(self, loader: DataLoader[Any], epoch: int, start: int) -> Iterator[Batch]:
+        _seed_samplers(loader, epoch, mix(self.seed, ORDER, epoch))
+        seed_all(self.seed, ORDER, epoch)
+        with workers_ignore_ctrl_c() if loader.num_workers else nullcontext():
+            fetches = iter(loader)
+        position = 0
+        for step in range(len(self)):
+            if loader.num_workers == 0:
+                seed_all(self.seed, FETCH, epoch * len(self) + step)
+            try:
+                fetched = next(fetches)
+            except StopIteration:
+                return
+            batch = _batch(fetched, position)
+            position += len(batch.labels)
+            if step >= start:
+                yield batch
+
+
+def _seed_samplers(loader: DataLoader[Any], epoch: int, seed: int) -> None:
+    """Seed the generators that a DataLoader carries, and tell a sampler that asks for it which epoch it is."""
+    samplers = [loader.sampler, loader.batch_sampler, getattr(loader.batch_sampler, "sampler", None)]
+    holders: list[Any] = [loader, *samplers]
+    for holder in holders:
+        own = getattr(holder, "generator", None)
+        if isinstance(own, torch.Generator):
+            own.manual_seed(seed)
+        if hasattr(holder, "set_epoch"):
+            holder.set_epoch(epoch)
+
+
+def _batch(fetched: Any, index: Tensor | int) -> Batch:
+    """A Batch of what a DataLoader gave; `index` is the positions, or that of the first item."""
+    parts = list(fetched) if isinstance(fetched, list | tuple) else [fetched]
+    if not 1 <= len(parts) <= 3 or not all(isinstance(part, Tensor) for part in parts):
+        kinds = ", ".join(type(part).__name__ for part in parts)
+        raise InputError(
+            f"A batch must be (input, label), (input,) or (input, label, index) as tensors, got ({kinds})."
+        )
+    inputs: Tensor = parts[0]
+    if inputs.dtype == torch.uint8 or inputs.is_floating_point():  # other whole numbers are for the network to read
+        inputs = normalise(inputs, (), ())
+    size = len(inputs)
+    labels = parts[1].to(torch.int64) if len(parts) > 1 else torch.full((size,), -1)
+    running = torch.arange(index, index + size) if isinstance(index, int) else index
+    return Batch(channels_last(inputs), labels, parts[2] if len(parts) > 2 else running)

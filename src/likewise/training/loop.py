@@ -1,0 +1,246 @@
+"""The one training loop: every paradigm gives it batches and an objective, and it gives back a trained network."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+from torch.optim import Optimizer
+
+from likewise import __version__
+from likewise.errors import InputError
+from likewise.training.batches import Batch, Batches
+from likewise.training.checkpoint import State, load_checkpoint, save_checkpoint
+from likewise.training.divergence import check_loss, check_weights
+from likewise.training.interruption import Interrupted, StopRequest, stop_request
+from likewise.training.optimizers import build_optimizer
+from likewise.training.precision import Objective, forward, move, resolve_device, resolve_precision
+from likewise.training.predict import evaluating, modes_kept
+from likewise.training.progress import Silent, reporter
+from likewise.training.randomness import STEP, reproducible, seed_all
+from likewise.training.run_folder import (
+    first_difference,
+    plain,
+    read_json,
+    reserved,
+    write_history,
+    write_json,
+    write_model,
+)
+from likewise.training.schedule import learning_rate
+from likewise.training.settings import Settings
+from likewise.training.tally import Tally
+
+Evaluate = Callable[[nn.Module, np.ndarray], dict[str, float]]  # (network, confusion (K, C)) -> columns of the history
+
+
+@dataclass
+class TrainingResult:
+    """What a run gives back; the network itself is trained in place."""
+
+    history: list[dict[str, float]]  # one row an epoch
+    settings: Settings  # as used: precision and device are no longer "auto"
+    seconds: float
+    cpu_seconds: float
+    confusion: np.ndarray  # int64 (K, n_classes) of the last epoch's training outputs
+
+
+@dataclass(frozen=True)
+class Job:
+    """Everything that stays the same from the first step to the last."""
+
+    network: nn.Module
+    batches: Batches
+    objective: Objective
+    optimizer: Optimizer
+    settings: Settings
+    n_classes: int
+    evaluate: Evaluate | None
+    run: Path | None
+    about: Mapping[str, object]  # what a checkpoint must share with this run
+
+
+def train(
+    network: nn.Module,
+    batches: Batches,
+    objective: Objective,
+    settings: Settings,
+    *,
+    n_classes: int = 0,
+    run: Path | str | None = None,
+    config: Mapping[str, object] | None = None,
+    evaluate: Evaluate | None = None,
+    progress: bool = True,
+) -> TrainingResult:
+    """Train the network in place; with a folder `run`, so that a killed run goes on where it was.
+
+    `objective(network, batch)` gives (loss, logits) and must depend on nothing but its arguments and the global
+    generators, which are seeded for each step. Labels are counted for the accuracy of the history, where `n_classes`
+    is given; only the objective can make them part of the training. `evaluate(network, confusion)` adds its columns to
+    the history at the end of each epoch. `config` is anything else that makes this run what it is: it is written to
+    config.json, and a folder begun with another one is refused.
+
+    The folder holds config.json, history.csv, checkpoint.safetensors and, at the end, model.safetensors and
+    metrics.json. Calling `train` again with the same arguments goes on from the checkpoint to the same weights and
+    history, bit for bit; a finished run returns its result at once.
+    """
+    folder = None if run is None else Path(run)
+    with reserved(folder), reproducible(), modes_kept(network), stop_request() as stop:
+        network.train()
+        settings = _begin(folder, settings, config or {}, network, batches, objective)
+        optimizer = build_optimizer(network, settings, torch.device(settings.device))
+        about = {"settings": dataclasses.asdict(settings), "n_classes": n_classes, "steps_per_epoch": len(batches)}
+        job = Job(network, batches, objective, optimizer, settings, n_classes, evaluate, folder, about)
+        state = _restore(job)
+        with reporter(progress)(settings.epochs, len(batches), state.items) as show:
+            while state.epoch < settings.epochs:
+                train_epoch(job, state, stop, show)
+        if folder is not None:
+            _write_results(folder, network, state)
+    return TrainingResult(state.history, settings, state.seconds, state.cpu_seconds, state.tally.confusion.numpy())
+
+
+def train_epoch(job: Job, state: State, stop: StopRequest, show: Silent) -> None:
+    """The rest of the epoch that the state is in, its row of the history, and its checkpoint."""
+    if state.step == 0:
+        state.tally = Tally(job.n_classes)
+    for batch in job.batches.epoch(state.epoch, state.step):
+        loss, logits = train_step(job, state, batch)
+        state.tally.add(loss, logits, batch.labels)
+        state.step += 1
+        state.items += len(batch.labels)
+        show.step(state)
+        if stop.asked:
+            _save(job, state)
+            raise _interrupted(job, show, f"step {state.step} of epoch {state.epoch + 1}")
+    state.history.append(_row(job, state))
+    state.epoch, state.step = state.epoch + 1, 0
+    _save(job, state)
+    show.epoch(state.history[-1], state)
+    if stop.asked:
+        raise _interrupted(job, show, f"epoch {state.epoch}")
+
+
+def train_step(job: Job, state: State, batch: Batch) -> tuple[float, Tensor]:
+    """One step of the optimizer; returns the loss and the logits (b, K)."""
+    seed_all(job.settings.seed, STEP, _global_step(job, state))
+    for group in job.optimizer.param_groups:
+        group["lr"] = learning_rate(job.settings, state.epoch, state.step, len(job.batches))
+    job.optimizer.zero_grad()
+    batch = move(batch, torch.device(job.settings.device))
+    loss, logits = forward(job.objective, job.network, batch, job.settings.precision)
+    value = loss.item()
+    check_loss(value, logits, batch, job.settings, _place(job, _global_step(job, state)))
+    loss.backward()  # type: ignore[no-untyped-call]
+    job.optimizer.step()
+    return value, logits
+
+
+def _begin(
+    run: Path | None,
+    settings: Settings,
+    config: Mapping[str, object],
+    network: nn.Module,
+    batches: Batches,
+    objective: Objective,
+) -> Settings:
+    """Put the network in its place and settle precision and device: as config.json has them, else now, writing it."""
+    identity = plain({"settings": dataclasses.asdict(settings), "config": config})
+    path = None if run is None else run / "config.json"
+    record = None if path is None or not path.exists() else _read_config(path, identity)
+    device = resolve_device(settings.device if record is None else record["device"])
+    network.to(device).to(memory_format=torch.channels_last)  # type: ignore[call-overload]
+    if record is None:
+        precision, note = resolve_precision(settings, network, batches, objective, device)
+        versions = {"likewise": __version__, "torch": torch.__version__}
+        record = {
+            **identity,
+            "device": str(device),
+            "precision": precision,
+            "precision_note": note,
+            "threads": torch.get_num_threads(),
+            "versions": versions,
+        }
+        if path is not None:
+            write_json(path, record)
+    return dataclasses.replace(settings, device=str(device), precision=record["precision"])
+
+
+def _read_config(path: Path, identity: Mapping[str, object]) -> dict[str, Any]:
+    record = read_json(path)
+    if not isinstance(record, dict) or not {"settings", "config", "device", "precision"} <= record.keys():
+        raise InputError(f"{path} was not written by a training run; use another folder.")
+    difference = first_difference({name: record[name] for name in identity}, identity)
+    if difference:
+        name, old, new = difference
+        raise InputError(
+            f"{path} has {name} = {old!r}, but this run has {new!r}; use another folder or the same value."
+        )
+    return dict(record)
+
+
+def _restore(job: Job) -> State:
+    path = job.run and job.run / "checkpoint.safetensors"
+    if path is None or not path.exists():
+        return State(Tally(job.n_classes))
+    return load_checkpoint(path, job.network, job.optimizer, job.about, job.n_classes)
+
+
+def _save(job: Job, state: State) -> None:
+    check_weights(job.network, job.settings, _place(job, _global_step(job, state) - 1))
+    state.read_clock()
+    if job.run is not None:
+        save_checkpoint(job.run / "checkpoint.safetensors", state, job.network, job.optimizer, job.about)
+        if state.history:
+            write_history(job.run / "history.csv", state.history)
+
+
+def _row(job: Job, state: State) -> dict[str, float]:
+    """The epoch's row of the history; nothing in it depends on the clock, so a resumed run has the same."""
+    rate = learning_rate(job.settings, state.epoch, len(job.batches) - 1, len(job.batches))
+    row = {"epoch": state.epoch + 1, "learning_rate": rate, "loss": state.tally.loss}
+    if job.n_classes:
+        row["accuracy"] = state.tally.accuracy()
+    if job.evaluate is not None:
+        seed_all(job.settings.seed, STEP, _global_step(job, state))
+        with evaluating(job.network), torch.no_grad():
+            columns = job.evaluate(job.network, state.tally.confusion.numpy())
+        row |= {name: float(value) for name, value in columns.items()}
+    return row
+
+
+def _write_results(run: Path, network: nn.Module, state: State) -> None:
+    """Write the last files, unless an earlier call did; metrics.json comes last and so says that the run is whole."""
+    metrics = {**state.history[-1], "seconds": state.seconds, "cpu_seconds": state.cpu_seconds}
+    metrics["images_per_second"] = state.items / state.seconds
+    if (run / "metrics.json").exists() and read_json(run / "metrics.json") == plain(metrics):
+        return
+    write_history(run / "history.csv", state.history)
+    write_model(run / "model.safetensors", network)
+    write_json(run / "metrics.json", metrics)
+
+
+def _interrupted(job: Job, show: Silent, place: str) -> Interrupted:
+    how = (
+        "run the same command again to go on"
+        if job.run is not None
+        else "nothing was saved, for there is no run folder"
+    )
+    message = f"Stopped after {place}; {how}."
+    show.say(message)
+    return Interrupted(message)
+
+
+def _global_step(job: Job, state: State) -> int:
+    return state.epoch * len(job.batches) + state.step
+
+
+def _place(job: Job, global_step: int) -> str:
+    epoch, step = divmod(global_step, len(job.batches))
+    return f"step {step + 1} of epoch {epoch + 1} (step {global_step + 1} of the run)"

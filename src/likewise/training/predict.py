@@ -1,0 +1,57 @@
+"""A network's outputs for many items, a batch at a time, leaving the network as it was."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+
+import torch
+from torch import Tensor, nn
+
+from likewise.datasets import normalise
+from likewise.training.batches import channels_last
+
+
+def predict_logits(
+    network: nn.Module,
+    inputs: Tensor,  # uint8 (n, C, H, W) or float (n, d)
+    *,
+    mean: Sequence[float] = (),
+    std: Sequence[float] = (),
+    batch_size: int = 1000,
+    device: torch.device | str | None = None,
+) -> Tensor:
+    """The logits of every item, float32 (n, K) on the CPU, in evaluation mode; `device` defaults to the network's.
+
+    >>> predict_logits(torch.nn.Identity(), torch.tensor([[1.0, 2.0]]))
+    tensor([[1., 2.]])
+    """
+    if device is None:
+        parameter = next(network.parameters(), None)
+        device = torch.device("cpu") if parameter is None else parameter.device
+    else:
+        network.to(device)
+    logits = []
+    with evaluating(network), torch.inference_mode():
+        for start in range(0, max(len(inputs), 1), batch_size):
+            batch = normalise(inputs[start : start + batch_size], tuple(mean), tuple(std))
+            logits.append(network(channels_last(batch).to(device)).float().cpu())
+    return torch.cat(logits)  # outside inference mode: a plain tensor that autograd accepts
+
+
+@contextmanager
+def evaluating(network: nn.Module) -> Iterator[None]:
+    """The network in evaluation mode, and every part of it in its own mode again afterwards."""
+    with modes_kept(network):
+        network.eval()
+        yield
+
+
+@contextmanager
+def modes_kept(network: nn.Module) -> Iterator[None]:
+    modes = [(module, module.training) for module in network.modules()]
+    try:
+        yield
+    finally:
+        for module, mode in modes:
+            module.training = mode

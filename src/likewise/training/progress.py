@@ -1,0 +1,107 @@
+"""What a run shows while it works: a bar on a terminal, one line an epoch elsewhere, nothing when not wanted."""
+
+from __future__ import annotations
+
+import math
+import sys
+import time
+from collections.abc import Mapping
+from types import TracebackType
+from typing import TYPE_CHECKING, Self
+
+if TYPE_CHECKING:
+    from rich.progress import Progress
+
+    from likewise.training.checkpoint import State
+
+REFRESH = 0.5  # seconds between two looks at the figures; matching outputs to classes is not free
+
+SHOWN = ("epoch", "learning_rate", "loss", "accuracy")  # the columns that are not the caller's own
+
+
+class Silent:
+    """Shows nothing; the other two say the same things aloud."""
+
+    def __init__(self, epochs: int, steps_per_epoch: int, items_before: int = 0) -> None:
+        self.epochs, self.steps_per_epoch, self.items_before = epochs, steps_per_epoch, items_before
+        self.started = time.perf_counter()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
+        """Leave the terminal as it was."""
+
+    def step(self, state: State) -> None:
+        """After every step."""
+
+    def epoch(self, row: Mapping[str, float], state: State) -> None:
+        """After every epoch, with its row of the history."""
+
+    def say(self, text: str) -> None:
+        """A sentence to the user."""
+
+    def figures(self, loss: float, accuracy: float, items: int) -> str:
+        rate = (items - self.items_before) / max(time.perf_counter() - self.started, 1e-9)
+        known = "" if math.isnan(accuracy) else f"  ACC {100 * accuracy:.2f} %"
+        return f"loss {loss:.4f}{known}  {rate:.0f} images/s"
+
+
+class Lines(Silent):
+    """One line an epoch, for files and pipes."""
+
+    def epoch(self, row: Mapping[str, float], state: State) -> None:
+        figures = self.figures(row["loss"], row.get("accuracy", math.nan), state.items)
+        done = state.items - self.items_before
+        ahead = state.items / state.epoch * (self.epochs - state.epoch)
+        left = (time.perf_counter() - self.started) / max(done, 1) * ahead
+        others = "".join(f"  {name} {value:.4g}" for name, value in row.items() if name not in SHOWN)
+        self.say(f"epoch {state.epoch}/{self.epochs}  {figures}{others}  {_clock(left)} left")
+
+    def say(self, text: str) -> None:
+        print(text, flush=True)
+
+
+class Bar(Silent):
+    """One bar over all steps, with the figures of the epoch at hand."""
+
+    def __enter__(self) -> Self:
+        from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
+
+        left = TextColumn("left")
+        columns = (TextColumn("{task.description}"), BarColumn(), TextColumn("{task.fields[figures]}"))
+        self.bar: Progress = Progress(*columns, TimeRemainingColumn(), left).__enter__()
+        self.task = self.bar.add_task("", total=self.epochs * self.steps_per_epoch, figures="")
+        self.shown = -math.inf
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
+        self.bar.__exit__(kind, error, at)
+
+    def step(self, state: State) -> None:
+        if time.perf_counter() - self.shown < REFRESH:
+            return
+        figures = self.figures(state.tally.loss, state.tally.accuracy(), state.items)
+        done = state.epoch * self.steps_per_epoch + state.step
+        name = f"epoch {state.epoch + 1}/{self.epochs}"
+        self.bar.update(self.task, completed=done, description=name, figures=figures)
+        self.shown = time.perf_counter()
+
+    def epoch(self, row: Mapping[str, float], state: State) -> None:
+        figures = self.figures(row["loss"], row.get("accuracy", math.nan), state.items)
+        self.bar.update(self.task, completed=state.epoch * self.steps_per_epoch, figures=figures)
+
+    def say(self, text: str) -> None:
+        self.bar.console.print(text)
+
+
+def reporter(progress: bool) -> type[Silent]:
+    """The right one of the three for where the output goes."""
+    if not progress:
+        return Silent
+    return Bar if sys.stdout.isatty() else Lines
+
+
+def _clock(seconds: float) -> str:
+    minutes, rest = divmod(round(seconds), 60)
+    return f"{minutes // 60}:{minutes % 60:02}:{rest:02}"

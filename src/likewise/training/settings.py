@@ -1,0 +1,63 @@
+"""What a training run is told: one frozen record, written to config.json and compared on resume."""
+
+from __future__ import annotations
+
+import math
+import re
+from dataclasses import dataclass
+from typing import Literal, get_args
+
+from likewise.errors import InputError
+
+Optimizer = Literal["adam", "adamw", "sgd"]
+Schedule = Literal["step", "one-cycle"]
+Precision = Literal["auto", "float32", "bfloat16"]
+
+
+@dataclass(frozen=True)
+class Settings:
+    """The paper's defaults: Adam at 0.001, batches of 100; the rate falls tenfold at each epoch in `drops`.
+
+    >>> Settings(epochs=30, drops=[15, 25]).drops
+    (15, 25)
+    >>> Settings(learning_rate=-1)
+    Traceback (most recent call last):
+    likewise.errors.InputError: learning_rate must be a finite number above 0, got -1.
+    """
+
+    epochs: int = 30
+    batch_size: int = 100
+    optimizer: Optimizer = "adam"
+    learning_rate: float = 1e-3
+    momentum: float = 0.9  # SGD only
+    weight_decay: float = 0.0
+    schedule: Schedule = "step"
+    drops: tuple[int, ...] = ()  # epochs (counted from 0) before which the rate is divided by ten; "step" only
+    precision: Precision = "auto"
+    device: str = "auto"  # "auto" takes CUDA, then Apple's MPS, then the CPU
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "drops", tuple(self.drops))  # recipes and JSON give lists
+        for name, choices in (("optimizer", Optimizer), ("schedule", Schedule), ("precision", Precision)):
+            _require(getattr(self, name) in get_args(choices), name, f"one of {', '.join(get_args(choices))}", self)
+        _require(_whole(self.epochs, 1), "epochs", "a whole number, 1 or more", self)
+        _require(_whole(self.batch_size, 2), "batch_size", "a whole number, 2 or more (one item makes no pair)", self)
+        _require(_whole(self.seed, 0) and self.seed < 2**63, "seed", "a whole number from 0 to 2**63 - 1", self)
+        _require(0 < self.learning_rate < math.inf, "learning_rate", "a finite number above 0", self)
+        _require(0 <= self.weight_decay < math.inf, "weight_decay", "a finite number, 0 or more", self)
+        _require(0 <= self.momentum < 1, "momentum", "at least 0 and below 1", self)
+        device_is_known = re.fullmatch(r"auto|cpu|mps|cuda(:\d+)?", self.device) is not None
+        _require(device_is_known, "device", "auto, cpu, mps, cuda or cuda:N", self)
+        rising = all(a < b for a, b in zip((0, *self.drops), (*self.drops, self.epochs), strict=True))
+        _require(not self.drops or rising, "drops", f"rising epochs between 1 and epochs - 1 = {self.epochs - 1}", self)
+        _require(not self.drops or self.schedule == "step", "drops", "empty unless schedule is step", self)
+
+
+def _whole(value: object, least: int) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool) and value >= least
+
+
+def _require(condition: bool, name: str, expected: str, settings: Settings) -> None:
+    if not condition:
+        raise InputError(f"{name} must be {expected}, got {getattr(settings, name)!r}.")

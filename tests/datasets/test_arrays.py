@@ -1,0 +1,146 @@
+"""NumPy files: every accepted shape, labels, and everything that is refused."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+
+from likewise.datasets import load_arrays
+from likewise.errors import InputError
+
+GREY = np.random.default_rng(0).integers(0, 256, (5, 6, 7), dtype=np.uint8)
+COLOUR = np.random.default_rng(1).integers(0, 256, (5, 3, 6, 7), dtype=np.uint8)  # (n, C, H, W)
+
+
+@pytest.mark.parametrize(
+    ("stored", "expected"),
+    [
+        (GREY, GREY[:, None]),
+        (GREY[..., None], GREY[:, None]),
+        (COLOUR, COLOUR),
+        (COLOUR.transpose(0, 2, 3, 1), COLOUR),
+        (COLOUR[:, :, :3, :3], COLOUR[:, :, :3, :3]),  # both axes could be channels: they come first, as here
+    ],
+)
+def test_images_become_channels_first(tmp_path: Path, stored: np.ndarray, expected: np.ndarray) -> None:
+    np.save(tmp_path / "a.npy", stored)
+    items = load_arrays(tmp_path / "a.npy")
+    assert torch.equal(items.inputs, torch.from_numpy(np.ascontiguousarray(expected)))
+    assert items.inputs.is_contiguous()
+    assert items.labels.tolist() == [-1] * 5
+    assert items.class_names == ()
+
+
+@pytest.mark.parametrize("dtype", ["float64", "float16", "int32", "uint8", "bool", ">f4"])
+def test_features_become_float32(tmp_path: Path, dtype: str) -> None:
+    np.save(tmp_path / "a.npy", np.array([[0, 1], [1, 1], [1, 0]]).astype(dtype))
+    items = load_arrays(tmp_path / "a.npy")
+    assert items.inputs.dtype == torch.float32
+    assert items.inputs.tolist() == [[0, 1], [1, 1], [1, 0]]
+
+
+@pytest.mark.parametrize("key", ["x", "X", "images", "features"])
+@pytest.mark.parametrize("label_key", ["y", "labels"])
+def test_keys_of_an_npz(tmp_path: Path, key: str, label_key: str) -> None:
+    np.savez_compressed(tmp_path / "a.npz", **{key: COLOUR, label_key: np.array([0, 2, 2, 1, 0]), "other": np.ones(2)})
+    items = load_arrays(tmp_path / "a.npz")
+    assert torch.equal(items.inputs, torch.from_numpy(COLOUR))
+    assert items.labels.tolist() == [0, 2, 2, 1, 0]
+
+
+@pytest.mark.parametrize(
+    ("labels", "index", "names"),
+    [
+        ([7, 3, -1, 7, 3], [1, 0, -1, 1, 0], ("3", "7")),
+        (["dog", "cat", "dog", "ox", "cat"], [1, 0, 1, 2, 0], ("cat", "dog", "ox")),
+        ([True, False, True, True, True], [1, 0, 1, 1, 1], ("0", "1")),
+        ([-1] * 5, [-1] * 5, ()),
+    ],
+)
+def test_labels_index_the_sorted_class_names(
+    tmp_path: Path, labels: list[Any], index: list[int], names: tuple[str, ...]
+) -> None:
+    np.savez(tmp_path / "a.npz", x=GREY, y=np.array(labels))
+    items = load_arrays(tmp_path / "a.npz")
+    assert items.labels.tolist() == index
+    assert items.labels.dtype == torch.int64
+    assert items.class_names == names
+
+
+@pytest.mark.parametrize("value", [np.nan, np.inf, -np.inf, 1e300])
+def test_unusable_feature_is_named_by_row_and_column(tmp_path: Path, value: float) -> None:
+    features = np.zeros((4, 3))
+    features[2, 1] = features[3, 0] = value
+    np.save(tmp_path / "a.npy", features)
+    message = re.escape(f"{tmp_path / 'a.npy'}, row 2: column 1 is {value}; fill in or remove the 2 rows")
+    with pytest.raises(InputError, match=f"^{message}"):
+        load_arrays(tmp_path / "a.npy")
+
+
+@pytest.mark.parametrize(
+    ("arrays", "complaint"),
+    [
+        ({"x": GREY.astype(float)}, r"holds float64 of shape \(5, 6, 7\); give uint8 images"),
+        ({"x": np.zeros(3)}, r"holds float64 of shape \(3,\)"),
+        ({"x": np.float64(3)}, r"holds float64 of shape \(\)"),
+        ({"x": np.array([["a", "b"]])}, "holds <U1 of shape"),
+        ({"x": GREY[:0]}, r"holds no items, its array has shape \(0, 6, 7\)"),
+        ({"x": np.zeros((2, 8, 8, 8), np.uint8)}, "neither the second nor the last axis can be the channels"),
+        ({"pixels": GREY}, "holds pixels; name the array of items one of x, X, images, features"),
+        ({"x": GREY, "images": GREY}, "holds both x and images; keep one"),
+        ({"x": GREY, "y": np.arange(4)}, r"holds 5 items but labels of shape \(4,\)"),
+        ({"x": GREY, "y": np.arange(5.0)}, "holds labels of type float64; give integers"),
+        ({"x": GREY, "y": np.arange(5) - 2}, "holds the label -2; use -1 where"),
+        ({"x": GREY, "y": np.arange(5) - 7}, "holds the label -7; use -1 where"),
+    ],
+)
+def test_refused_arrays(tmp_path: Path, arrays: dict[str, np.ndarray], complaint: str) -> None:
+    np.savez(tmp_path / "a.npz", **arrays)
+    with pytest.raises(InputError, match=f"^{re.escape(str(tmp_path / 'a.npz'))} .*{complaint}"):
+        load_arrays(tmp_path / "a.npz")
+
+
+class Trap:
+    """An object whose unpickling would create a file."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Path.touch, (self.path,)
+
+
+@pytest.mark.parametrize("suffix", [".npy", ".npz"])
+def test_pickles_are_never_opened(tmp_path: Path, suffix: str) -> None:
+    path = tmp_path / f"a{suffix}"
+    trap = np.array([Trap(tmp_path / "sprung")], dtype=object)
+    if suffix == ".npy":
+        np.save(path, trap, allow_pickle=True)
+    else:
+        np.savez(path, x=trap)
+    with pytest.raises(InputError, match="cannot be read as a NumPy file of plain arrays"):
+        load_arrays(path)
+    assert not (tmp_path / "sprung").exists()
+
+
+@pytest.mark.parametrize("suffix", [".npy", ".npz"])
+@pytest.mark.parametrize("keep", [0, 5, 200])
+def test_truncated_file(tmp_path: Path, suffix: str, keep: int) -> None:
+    path = tmp_path / f"a{suffix}"
+    if suffix == ".npy":
+        np.save(path, GREY)
+    else:
+        np.savez(path, x=GREY)
+    path.write_bytes(path.read_bytes()[:keep])
+    with pytest.raises(InputError, match=f"^{re.escape(str(path))} cannot be read"):
+        load_arrays(path)
+
+
+def test_missing_file(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match=r"a\.npy does not exist"):
+        load_arrays(tmp_path / "a.npy")

@@ -1,0 +1,53 @@
+"""Records to read: one of a whole run, one of a treated and compressed run."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from likewise.paper.records import Record
+
+
+@pytest.fixture
+def example() -> Record:
+    return Record(
+        table="table1",
+        dataset="mnist",
+        network="lenet",
+        criterion="mcl",
+        treatment="none",
+        seed=0,
+        epochs=30,
+        paper_epochs=30,
+        drops=[10, 20],
+        settings={"precision": "float32"},
+        paper_error=0.6,
+        error=0.64,
+        train_error=0.01,
+        scores={"nmi": 0.98},
+        seconds=400.0,
+        cpu_seconds=750.0,
+        command="likewise paper table1 --dataset mnist --network lenet --criterion mcl --seed 0",
+        likewise="0.1.0",
+        torch="2.13.0",
+        cpu="A Processor",
+        threads=2,
+    )
+
+
+@pytest.fixture
+def another(example: Record) -> Record:
+    return replace(
+        example,
+        dataset="cifar10",
+        network="vgg16",
+        criterion="kcl",
+        treatment="pretrain",
+        epochs=8,
+        paper_epochs=140,
+        drops=[5, 7],
+        paper_error=10.3,
+        error=9.88,
+        command="likewise paper table1 --epochs 8",
+    )

@@ -1,0 +1,44 @@
+"""Thumbnails hold the pixels they were given; the most and least certain items are the right ones."""
+
+from __future__ import annotations
+
+import base64
+import io
+
+import numpy as np
+import pytest
+from PIL import Image
+
+from likewise.reporting.gallery import most_and_least_certain, png_uri, thumbnail
+
+
+def decoded(uri: str) -> np.ndarray:
+    return np.asarray(Image.open(io.BytesIO(base64.b64decode(uri.removeprefix("data:image/png;base64,")))))
+
+
+def test_grey_and_rgb_pixels_survive() -> None:
+    image = np.random.default_rng(0).integers(0, 256, (3, 5, 7), dtype=np.uint8)
+    np.testing.assert_array_equal(decoded(png_uri(image)), image.transpose(1, 2, 0))
+    np.testing.assert_array_equal(decoded(png_uri(image[:1])), image[0])
+
+
+def test_large_images_are_reduced_in_proportion() -> None:
+    assert decoded(png_uri(np.zeros((3, 100, 200), dtype=np.uint8))).shape == (48, 96, 3)
+
+
+def test_only_small_images_show_their_pixels() -> None:
+    assert 'class="thumb pixels"' in thumbnail(np.zeros((1, 8, 8), dtype=np.uint8), "x")
+    assert 'class="thumb"' in thumbnail(np.zeros((1, 64, 64), dtype=np.uint8), "x")
+
+
+@pytest.mark.parametrize("n_members", [0, 1, 2, 5, 6, 7, 20])
+def test_no_item_is_both_most_and_least_certain(n_members: int) -> None:
+    rng = np.random.default_rng(n_members)
+    certainty = rng.random(30)
+    members = np.sort(rng.permutation(30)[:n_members])
+    most, least = most_and_least_certain(members, certainty, 3)
+    rising = sorted(members.tolist(), key=lambda i: certainty[i])
+    assert most == rising[::-1][: len(most)]
+    assert least == rising[: len(least)]
+    assert not set(most) & set(least)
+    assert len(most) + len(least) == min(n_members, 6)
