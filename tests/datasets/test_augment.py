@@ -72,7 +72,7 @@ def test_crop_alone_never_flips() -> None:
 
 def affine_by_loops(image: np.ndarray, draws: np.ndarray, augment: Augmentation) -> np.ndarray:
     """Invert the pixel-space map numerically and read each output pixel from the input, bilinearly."""
-    channels, height, width = image.shape
+    height, width = image.shape[1:]
     angle = math.radians(augment.degrees) * (2 * draws[0] - 1)
     phi = math.radians(augment.shear) * (2 * draws[1] - 1)
     size = augment.scale[0] + draws[2] * (augment.scale[1] - augment.scale[0])

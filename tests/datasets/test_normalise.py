@@ -45,7 +45,7 @@ def test_without_statistics() -> None:
     [
         ((0.5,), (), "equally long, got 1 and 0"),
         ((0.5, 0.5), (0.5, 0.5), r"got 2 for inputs of shape \(1, 3, 2, 2\)"),
-        (MEAN, (1.0, 0.0, 1.0), r"std must be positive, got 0\.0"),
+        (MEAN, (1.0, 0.0, 1.0), r"std must be positive everywhere, got 0\.0"),
         (MEAN, (1.0, 1.0, float("nan")), "std must be positive"),
     ],
 )

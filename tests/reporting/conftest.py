@@ -25,12 +25,12 @@ class Element:
 
     def all(self, tag: str, kind: str = "") -> list[Element]:
         """Elements below this one, of this tag and, where given, of this CSS class, in the page's order."""
-        found = [
-            e for e in self.children if e.tag == tag and (not kind or kind in e.attributes.get("class", "").split())
-        ]
-        return sorted(found + [e for child in self.children for e in child.all(tag, kind)], key=lambda e: e.position)
-
-    position: int = 0
+        found = []
+        for child in self.children:
+            if child.tag == tag and (not kind or kind in child.attributes.get("class", "").split()):
+                found.append(child)
+            found += child.all(tag, kind)
+        return found
 
 
 class Reader(HTMLParser):
@@ -39,13 +39,11 @@ class Reader(HTMLParser):
     def __init__(self) -> None:
         super().__init__()
         self.open = [Element("page", {})]
-        self.seen = 0
 
     def handle_starttag(self, tag: str, attributes: list[tuple[str, str | None]]) -> None:
         names = [name for name, _ in attributes]
         assert len(names) == len(set(names)), f"<{tag}> repeats an attribute"
-        self.seen += 1
-        element = Element(tag, {name: value or "" for name, value in attributes}, position=self.seen)
+        element = Element(tag, {name: value or "" for name, value in attributes})
         self.open[-1].children.append(element)
         if tag not in VOID:
             self.open.append(element)

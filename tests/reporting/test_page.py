@@ -103,9 +103,8 @@ def test_cards_and_disagreements_compare_two_learners(page: Page, learner: Make)
     twin = learner(LABELS, LABELS, [0, 1, 2], 3, name="CE", scores={"accuracy": 0.875})
     tree = page([learner(OUTPUTS, LABELS, MATCHING, 3), twin], LABELS, NAMES, facts={"Pairs": "28"})
     cards = [[card.all("p", "value")[0].text, card.all("h2")[0].text] for card in tree.all("div", "card")]
-    assert cards == [["75.0 % right", "MCL"], ["87.5 % right", "CE"], ["\N{MINUS SIGN}12.5 points", "Difference"]] + [
-        ["28", "Pairs"]
-    ]
+    assert cards[:2] == [["75.0 % right", "MCL"], ["87.5 % right", "CE"]]
+    assert cards[2:] == [["\N{MINUS SIGN}12.5 points", "Difference"], ["28", "Pairs"]]
     differ = section(tree, "Where they differ")
     assert "1 of 8 test items" in differ.text
     [item] = differ.all("ul", "differ")[0].all("li")
@@ -119,7 +118,7 @@ def test_chosen_disagreements_are_shown_in_the_given_order(page: Page, learner: 
     assert [item.all("dd")[0].text for item in items] == ["two", "zero"]
 
 
-def test_names_are_escaped_everywhere(page: Page, learner: Make, tmp_path: Path) -> None:
+def test_names_are_escaped_everywhere(page: Page, learner: Make) -> None:
     evil = "<b>\"&'$x$"
     learners = [
         learner(OUTPUTS, LABELS, MATCHING, 3, name="_" + evil),

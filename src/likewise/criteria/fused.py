@@ -13,7 +13,6 @@ from typing import Any, Literal, Protocol
 
 import torch
 from torch import Tensor
-from torch.autograd.function import once_differentiable
 
 from likewise.criteria.targets import Grid, Listing, read_target, tiles
 
@@ -69,9 +68,9 @@ def _show(kernel: Kernel, b: int, k: int, target: Grid | Listing, factor: Tensor
         size = max(1, LISTED // k)
         for start in range(0, len(target.left), size):
             part = slice(start, start + size)
-            weight = target.weight[part].to(kernel.dtype)
+            same, weight = target.same[part].to(kernel.dtype), target.weight[part].to(kernel.dtype)
             weight = weight if factor is None else weight * factor[part]
-            keep.append(kernel.listed(target.left[part], target.right[part], target.same[part].to(kernel.dtype), weight))
+            keep.append(kernel.listed(target.left[part], target.right[part], same, weight))
         return
     for rows, columns in tiles(b):
         same, tile_weight = target.tile(rows, columns, kernel.dtype)
@@ -104,7 +103,6 @@ class _TotalLoss(torch.autograd.Function):
     @staticmethod
     def forward(ctx: Any, logits: Tensor, make: MakeKernel, target: Grid | Listing, mean: bool) -> Tensor:
         b, k = logits.shape
-        ctx.logits_like = logits.dtype
         with _full_precision(logits.device.type):
             kernel = make(logits.detach(), ctx.needs_input_grad[0])
             losses = _Sum()
@@ -115,13 +113,13 @@ class _TotalLoss(torch.autograd.Function):
                 count = target.count() if isinstance(target, Listing) else target.count(b)
             scale = 1.0 / count if count > 0 else 0.0
             if ctx.needs_input_grad[0]:
-                ctx.save_for_backward(kernel.gradient().mul_(scale).to(logits.dtype))
+                ctx.save_for_backward(logits, kernel.gradient().mul_(scale).to(logits.dtype))
             return (total * scale).to(kernel.dtype)
 
     @staticmethod
-    @once_differentiable  # type: ignore[untyped-decorator]
     def backward(ctx: Any, upstream: Tensor) -> tuple[Tensor, None, None, None]:
-        (gradient,) = ctx.saved_tensors
+        logits, gradient = ctx.saved_tensors
+        gradient = _FirstDerivative.apply(logits, gradient)  # type: ignore[no-untyped-call]
         return gradient * upstream.to(gradient.dtype), None, None, None
 
 
@@ -145,10 +143,25 @@ class _EachLoss(torch.autograd.Function):
             return matrix
 
     @staticmethod
-    @once_differentiable  # type: ignore[untyped-decorator]
     def backward(ctx: Any, upstream: Tensor) -> tuple[Tensor, None, None]:
         (logits,) = ctx.saved_tensors
-        with _full_precision(logits.device.type):
+        with _full_precision(logits.device.type), torch.no_grad():
             kernel = ctx.make(logits.detach(), True)
-            _show(kernel, *logits.shape, ctx.target, upstream.to(kernel.dtype), [])
-            return kernel.gradient().to(logits.dtype), None, None
+            _show(kernel, logits.shape[0], logits.shape[1], ctx.target, upstream.to(kernel.dtype), [])
+            gradient = kernel.gradient().to(logits.dtype)
+        gradient = _FirstDerivative.apply(logits, gradient)  # type: ignore[no-untyped-call]
+        return gradient, None, None
+
+
+class _FirstDerivative(torch.autograd.Function):
+    """The gradient as it is; whoever differentiates it again is told, and not given a zero."""
+
+    @staticmethod
+    def forward(ctx: Any, logits: Tensor, gradient: Tensor) -> Tensor:
+        return gradient.view_as(gradient)
+
+    @staticmethod
+    def backward(ctx: Any, upstream: Tensor) -> tuple[None, None]:
+        raise RuntimeError(
+            "MCL and KCL have no second derivative here; write the loss with torch's own operations if you need one."
+        )

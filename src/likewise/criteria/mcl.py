@@ -1,15 +1,15 @@
 """MCL, the Meta Classification Likelihood (section 3 of the paper, equation 6).
 
-    s_hat(i, j) = p_i . p_j                               the probability that i and j share a class, p = softmax(logits)
+    s_hat(i, j) = p_i . p_j    the probability that i and j share a class, with p = softmax(logits)
     loss(i, j)  = - s log s_hat - (1 - s) log (1 - s_hat)
 
 With G(i, j) = - s / s_hat + (1 - s) / (1 - s_hat), the gradient with respect to the logits of item i is
 
     p_i * (sum_j G(i, j) p_j - sum_j G(i, j) s_hat(i, j))
 
-which is two matrix products. It sums to zero over the outputs, so its largest entry is taken as minus the sum of the
-others: that entry is where the plain expression cancels. There is no epsilon: where 1 - s_hat cancels it is computed as
-sum_k p_ik (1 - p_jk), and where a violated pair's probability is too small for floats the pair is computed in log space.
+which is two matrix products. It sums to zero over the outputs, so its entry at the largest p is taken as minus the sum
+of the others: that entry is where the plain expression cancels. There is no epsilon: where 1 - s_hat cancels, it is
+computed as sum_k p_ik (1 - p_jk), and a violated pair whose probability is too small for floats goes to log space.
 """
 
 from __future__ import annotations
@@ -159,7 +159,7 @@ class _Likelihood:
         return loss, (1 - same) / different - same / s_hat
 
     def _restore_rounding(self, loss: Tensor, s_hat: Tensor, different: Tensor) -> None:
-        """What s_hat + (1 - s_hat) misses of 1 in floats, the log of the larger misses too; it shows in small losses."""
+        """What s_hat + (1 - s_hat) misses of 1 in floats, the larger's log misses too; it shows in small losses."""
         if float(loss.sum()) < SMALL_LOSS * loss.numel():
             loss += (torch.maximum(s_hat, different) - 1) + torch.minimum(s_hat, different)
 

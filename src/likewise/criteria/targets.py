@@ -54,10 +54,8 @@ class Grid:
         else:
             same, weight = self._matrix_tile(rows, columns, dtype)
         if diagonal:
-            if weight is None:
-                weight = torch.full(same.shape, 0.5, dtype=dtype, device=same.device)
-            else:
-                weight = weight * 0.5
+            half = torch.full(same.shape, 0.5, dtype=dtype, device=same.device)
+            weight = half if weight is None else weight * half
             if not self.self_pairs:
                 weight.fill_diagonal_(0.0)
         return same, weight
@@ -82,9 +80,8 @@ class Grid:
             return b * b / 2 if self.self_pairs else b * (b - 1) / 2
         total = 0.0
         for rows, columns in tiles(b):
-            _, weight = self.tile(rows, columns, torch.float32)
-            assert weight is not None or self.labels is not None
-            total += float(weight.sum(dtype=torch.float64)) if weight is not None else 0.0
+            same, weight = self.tile(rows, columns, torch.float32)
+            total += same.numel() if weight is None else float(weight.sum(dtype=torch.float64))
         return total
 
 
@@ -140,8 +137,8 @@ def _read_labels(
 ) -> tuple[Tensor, Grid | Listing]:
     if labels.shape != logits.shape[:1] or labels.is_floating_point() or labels.is_complex():
         raise ValueError(
-            f"The target must be integer labels ({len(logits)},), a matrix ({len(logits)}, {len(logits)}), or come with "
-            f"pairs; got {_describe(labels)}."
+            f"The target must be integer labels ({len(logits)},), a matrix ({len(logits)}, {len(logits)}), "
+            f"or come with pairs; got {_describe(labels)}."
         )
     known = labels >= 0
     if not bool(known.all()):
@@ -156,10 +153,10 @@ def _read_listing(b: int, same: Tensor, pairs: Tensor, weight: Tensor | None, se
     if pairs.ndim != 2 or pairs.shape[1] != 2 or pairs.is_floating_point() or pairs.dtype == torch.bool:
         raise ValueError(f"pairs must be integers of shape (P, 2), got {_describe(pairs)}.")
     if same.shape != pairs.shape[:1]:
-        raise ValueError(f"same must have shape ({len(pairs)},), one value for each of the pairs, got {_describe(same)}.")
+        raise ValueError(f"same must have shape ({len(pairs)},), one value a pair, got {_describe(same)}.")
     if weight is not None and weight.shape != same.shape:
-        raise ValueError(f"weight must have shape ({len(pairs)},), one for each of the pairs, got {_describe(weight)}.")
-    if len(pairs) and not (0 <= int(pairs.min()) and int(pairs.max()) < b):
+        raise ValueError(f"weight must have shape ({len(pairs)},), one value a pair, got {_describe(weight)}.")
+    if len(pairs) and (int(pairs.min()) < 0 or int(pairs.max()) >= b):
         raise ValueError(f"pairs must point at rows 0 to {b - 1}, got {int(pairs.min())} to {int(pairs.max())}.")
     _check_range(same)
     left, right = pairs.long().unbind(1)

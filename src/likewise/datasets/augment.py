@@ -142,8 +142,8 @@ def normalise(inputs: Tensor, mean: Sequence[float], std: Sequence[float]) -> Te
             f"mean and std must have one value for each channel or column, got {len(mean)} "
             f"for inputs of shape {tuple(inputs.shape)}."
         )
-    if not min(std) > 0:
-        raise InputError(f"std must be positive, got {min(std)}.")
+    if not all(value > 0 for value in std):
+        raise InputError(f"std must be positive everywhere, got {min(std)}.")
     shape = (1, -1, *[1] * (inputs.ndim - 2))
     scale = torch.tensor(std, dtype=torch.float64).mul_(unit).reciprocal_()
     offset = torch.tensor(mean, dtype=torch.float64).mul_(unit).mul_(scale)

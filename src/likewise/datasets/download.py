@@ -70,8 +70,8 @@ def get(
 ) -> list[Path]:
     """Download the files of a set into `NAME/` in the data folder; files that are there and right are left alone.
 
-    `base_url` replaces the set's home by a mirror that holds the same files. After a cut connection a
-    file is tried again, `attempts` times in all, after `delay` seconds, then twice that, and so on.
+    `base_url` replaces the set's home by a mirror that holds the same files. After a cut connection a file is
+    tried again, `attempts` times in all, after `delay` seconds, then twice that, and so on.
     """
     if name not in HOMES:
         what = "digits are part of scikit-learn" if name == "digits" else f"There is no data set called {name!r}"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shlex
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -34,7 +35,7 @@ def locate(name: str, files: Sequence[str], data: Path | str | None = None) -> P
 
 
 def get_command(name: str, data: Path | str | None = None) -> str:
-    return f"likewise data get {name} --data {data_folder(data)}"
+    return f"likewise data get {name} --data {shlex.quote(str(data_folder(data)))}"
 
 
 def get_again(name: str, data: Path | str | None = None, instead_of: str | Path = "it") -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import platform
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict
+from importlib.metadata import version
 from pathlib import Path
 
 import numpy as np
@@ -53,10 +54,9 @@ def run_entry(entry: Entry, data: DataSet, run: Path) -> Record:
     test_scores = scores(test_counts, matching)
     # From the folders and not the result, so that a run that was finished long ago has the same record again.
     times = [read_json(folder / "metrics.json") for folder in folders]
-    versions = read_json(run / "config.json")["versions"]
     if not (run / "machine.json").exists():
-        write_json(run / "machine.json", {"cpu": cpu_model(), "threads": torch.get_num_threads()})
-    machine = read_json(run / "machine.json")
+        write_json(run / "machine.json", machine())
+    made_with = read_json(run / "machine.json")
     return Record(
         table=entry.recipe.table,
         dataset=entry.recipe.dataset,
@@ -75,10 +75,7 @@ def run_entry(entry: Entry, data: DataSet, run: Path) -> Record:
         seconds=round(sum(part["seconds"] for part in times), 1),
         cpu_seconds=round(sum(part["cpu_seconds"] for part in times), 1),
         command=entry.command,
-        likewise=versions["likewise"],
-        torch=versions["torch"],
-        cpu=machine["cpu"],
-        threads=machine["threads"],
+        **made_with,
     )
 
 
@@ -181,6 +178,16 @@ def stratified(items: Items, n: int, seed: int) -> Items:
             )
         chosen.append(of_class)
     return items.subset(torch.cat(chosen).sort().values)
+
+
+def machine() -> dict[str, str | int]:
+    """What a run was made with."""
+    return {
+        "likewise": version("likewise"),
+        "torch": torch.__version__,
+        "cpu": cpu_model(),
+        "threads": torch.get_num_threads(),
+    }
 
 
 def cpu_model() -> str:

@@ -122,8 +122,9 @@ def row_shares(confusion: np.ndarray) -> np.ndarray:
     >>> row_shares(np.array([[3, 1], [0, 0]])).tolist()
     [[0.75, 0.25], [0.0, 0.0]]
     """
-    counts = np.asarray(confusion, dtype=np.float64)
-    return counts / np.maximum(counts.sum(axis=1, keepdims=True), 1)
+    counts = np.asarray(confusion)
+    shares: np.ndarray = counts / np.maximum(counts.sum(axis=1, keepdims=True), 1)
+    return shares
 
 
 def svg(figure: Figure, label: str, *, prefix: str, classes: str = "drawing") -> str:

@@ -104,7 +104,7 @@ def _curves(learners: Sequence[Learner]) -> str:
     narrow = svg(learning_curve(histories, size=(3.6, 5.2)), label, prefix="narrow", classes="drawing narrow")
     note = "Accuracy and training loss after each epoch."
     if len(learners) > 1:
-        note += " The losses are of different kinds: compare their course, not their height."
+        note += " Losses of different kinds compare in their course, not in their height."
     return _section("How it learned", note, f"{wide}\n{narrow}")
 
 
@@ -112,7 +112,7 @@ def _confusion(learner: Learner, class_names: Sequence[str]) -> str:
     if not np.sum(learner.confusion):
         return ""
     about = (
-        f"{learner.name}: each output of the network was matched with one class, so that as many items as possible agree. "
+        f"{learner.name}: each output was matched with one class, so that as many items as possible agree. "
         "Rows are outputs, columns are true classes, and a cell holds the test items that fell there."
     )
     legend = (

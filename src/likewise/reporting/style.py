@@ -146,7 +146,7 @@ section{margin-top:2.25rem}
 .matrix tbody th{white-space:normal}
 .matrix .word{display:none}
 .sheet{min-height:0}
-.found{grid-template-columns:1fr;gap:.7rem}
+.found{grid-template-columns:1fr;gap:.7rem;padding:1.1rem 0}
 }
 @media print{body{background:none}.panel,.card{break-inside:avoid}}
 """

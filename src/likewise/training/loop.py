@@ -6,33 +6,23 @@ import dataclasses
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import torch
 from torch import Tensor, nn
 from torch.optim import Optimizer
 
-from likewise import __version__
-from likewise.errors import InputError
 from likewise.training.batches import Batch, Batches
 from likewise.training.checkpoint import State, load_checkpoint, save_checkpoint
+from likewise.training.configuration import settle
 from likewise.training.divergence import check_loss, check_weights
 from likewise.training.interruption import Interrupted, StopRequest, stop_request
 from likewise.training.optimizers import build_optimizer
-from likewise.training.precision import Objective, forward, move, resolve_device, resolve_precision
+from likewise.training.precision import Objective, forward, move
 from likewise.training.predict import evaluating, modes_kept
 from likewise.training.progress import Silent, reporter
 from likewise.training.randomness import STEP, reproducible, seed_all
-from likewise.training.run_folder import (
-    first_difference,
-    plain,
-    read_json,
-    reserved,
-    write_history,
-    write_json,
-    write_model,
-)
+from likewise.training.run_folder import plain, read_json, reserved, write_history, write_json, write_model
 from likewise.training.schedule import learning_rate
 from likewise.training.settings import Settings
 from likewise.training.tally import Tally
@@ -93,7 +83,7 @@ def train(
     folder = None if run is None else Path(run)
     with reserved(folder), reproducible(), modes_kept(network), stop_request() as stop:
         network.train()
-        settings = _begin(folder, settings, config or {}, network, batches, objective)
+        settings = settle(folder, settings, config or {}, network, batches, objective)
         optimizer = build_optimizer(network, settings, torch.device(settings.device))
         about = {"settings": dataclasses.asdict(settings), "n_classes": n_classes, "steps_per_epoch": len(batches)}
         job = Job(network, batches, objective, optimizer, settings, n_classes, evaluate, folder, about)
@@ -142,49 +132,6 @@ def train_step(job: Job, state: State, batch: Batch) -> tuple[float, Tensor]:
     return value, logits
 
 
-def _begin(
-    run: Path | None,
-    settings: Settings,
-    config: Mapping[str, object],
-    network: nn.Module,
-    batches: Batches,
-    objective: Objective,
-) -> Settings:
-    """Put the network in its place and settle precision and device: as config.json has them, else now, writing it."""
-    identity = plain({"settings": dataclasses.asdict(settings), "config": config})
-    path = None if run is None else run / "config.json"
-    record = None if path is None or not path.exists() else _read_config(path, identity)
-    device = resolve_device(settings.device if record is None else record["device"])
-    network.to(device).to(memory_format=torch.channels_last)  # type: ignore[call-overload]
-    if record is None:
-        precision, note = resolve_precision(settings, network, batches, objective, device)
-        versions = {"likewise": __version__, "torch": torch.__version__}
-        record = {
-            **identity,
-            "device": str(device),
-            "precision": precision,
-            "precision_note": note,
-            "threads": torch.get_num_threads(),
-            "versions": versions,
-        }
-        if path is not None:
-            write_json(path, record)
-    return dataclasses.replace(settings, device=str(device), precision=record["precision"])
-
-
-def _read_config(path: Path, identity: Mapping[str, object]) -> dict[str, Any]:
-    record = read_json(path)
-    if not isinstance(record, dict) or not {"settings", "config", "device", "precision"} <= record.keys():
-        raise InputError(f"{path} was not written by a training run; use another folder.")
-    difference = first_difference({name: record[name] for name in identity}, identity)
-    if difference:
-        name, old, new = difference
-        raise InputError(
-            f"{path} has {name} = {old!r}, but this run has {new!r}; use another folder or the same value."
-        )
-    return dict(record)
-
-
 def _restore(job: Job) -> State:
     path = job.run and job.run / "checkpoint.safetensors"
     if path is None or not path.exists():
@@ -227,11 +174,7 @@ def _write_results(run: Path, network: nn.Module, state: State) -> None:
 
 
 def _interrupted(job: Job, show: Silent, place: str) -> Interrupted:
-    how = (
-        "run the same command again to go on"
-        if job.run is not None
-        else "nothing was saved, for there is no run folder"
-    )
+    how = "run the same command again to go on" if job.run else "nothing was saved, for there is no run folder"
     message = f"Stopped after {place}; {how}."
     show.say(message)
     return Interrupted(message)

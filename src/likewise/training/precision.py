@@ -63,7 +63,7 @@ def forward(objective: Objective, network: nn.Module, batch: Batch, precision: s
 
 def move(batch: Batch, device: torch.device) -> Batch:
     """The batch on the device; nothing is copied where it is there already."""
-    return Batch(*(part.to(device, non_blocking=True) for part in batch))
+    return Batch(*(part.to(device) for part in batch))
 
 
 def _speed_up(

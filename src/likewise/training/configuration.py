@@ -1,0 +1,55 @@
+"""config.json: what a run was told and what was settled at its start, kept and compared whenever it goes on."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch import nn
+
+from likewise import __version__
+from likewise.errors import InputError
+from likewise.training.batches import Batches
+from likewise.training.precision import Objective, resolve_device, resolve_precision
+from likewise.training.run_folder import first_difference, plain, read_json, write_json
+from likewise.training.settings import Settings
+
+
+def settle(
+    run: Path | None,
+    settings: Settings,
+    config: Mapping[str, object],
+    network: nn.Module,
+    batches: Batches,
+    objective: Objective,
+) -> Settings:
+    """The settings with device and precision decided, and the network on that device in channels_last order.
+
+    A run that was begun keeps what its config.json says and measures nothing again; a new one writes it.
+    """
+    told = plain({"settings": dataclasses.asdict(settings), "config": config})
+    path = None if run is None else run / "config.json"
+    record = None if path is None or not path.exists() else _read(path, told)
+    device = resolve_device(settings.device if record is None else record["device"])
+    network.to(device).to(memory_format=torch.channels_last)  # type: ignore[call-overload]
+    if record is None:
+        precision, note = resolve_precision(settings, network, batches, objective, device)
+        record = {**told, "device": str(device), "precision": precision, "precision_note": note}
+        record |= {"likewise": __version__, "torch": torch.__version__, "threads": torch.get_num_threads()}
+        if path is not None:
+            write_json(path, record)
+    return dataclasses.replace(settings, device=str(device), precision=record["precision"])
+
+
+def _read(path: Path, told: Mapping[str, object]) -> dict[str, Any]:
+    record = read_json(path)
+    if not isinstance(record, dict) or not {*told, "device", "precision"} <= record.keys():
+        raise InputError(f"{path} was not written by a training run; use another folder.")
+    difference = first_difference({name: record[name] for name in told}, told)
+    if difference:
+        name, old, new = difference
+        raise InputError(f"{path} has {name} = {old!r}, this run {new!r}; use another folder or the same value.")
+    return record

@@ -1,0 +1,81 @@
+"""Batches of tensors: which items, in which order, and what was done to them."""
+
+from __future__ import annotations
+
+import pytest
+import torch
+
+from likewise.datasets import Augmentation
+from likewise.errors import InputError
+from likewise.training import TensorBatches
+from likewise.training.batches import Batch, EpochOrder
+
+
+def images(n: int) -> torch.Tensor:
+    return torch.arange(n * 3 * 4 * 4).remainder(251).to(torch.uint8).view(n, 3, 4, 4)
+
+
+def same(a: Batch, b: Batch) -> bool:
+    return all(torch.equal(x, y) for x, y in zip(a, b, strict=True))
+
+
+@pytest.mark.parametrize(
+    ("n", "batch_size", "sizes"),
+    [(9, 3, [3, 3, 3]), (10, 3, [3, 3, 4]), (11, 3, [3, 3, 3, 2]), (2, 5, [2]), (5, 5, [5]), (6, 5, [6]), (3, 2, [3])],
+)
+def test_sizes(n: int, batch_size: int, sizes: list[int]) -> None:
+    batches = TensorBatches(images(n), torch.arange(n), batch_size)
+    epoch = list(batches.epoch(0))
+    assert [len(batch.index) for batch in epoch] == sizes
+    assert len(batches) == len(sizes)
+    assert sorted(torch.cat([batch.index for batch in epoch]).tolist()) == list(range(n))
+
+
+def test_input_label_and_index_belong_together() -> None:
+    data, labels = images(7), torch.arange(100, 107)
+    for batch in TensorBatches(data, labels, 3, mean=(0.1, 0.2, 0.3), std=(0.5, 0.6, 0.7)).epoch(4):
+        assert torch.equal(batch.labels, batch.index + 100)
+        mean, std = torch.tensor([0.1, 0.2, 0.3]).view(3, 1, 1), torch.tensor([0.5, 0.6, 0.7]).view(3, 1, 1)
+        torch.testing.assert_close(batch.inputs, (data[batch.index] / 255 - mean) / std)
+        assert batch.inputs.is_contiguous(memory_format=torch.channels_last)
+
+
+def test_features_pass_as_float32() -> None:
+    data = torch.rand(5, 3)
+    for batch in TensorBatches(data, torch.full((5,), -1), 2, shuffle=False).epoch(0):
+        assert torch.equal(batch.inputs, data[batch.index])
+
+
+def test_order_depends_on_seed_and_epoch_alone() -> None:
+    def order(seed: int, epoch: int) -> list[int]:
+        return torch.cat(EpochOrder(50, 7, seed).chunks(epoch)).tolist()
+
+    assert order(1, 2) == order(1, 2)
+    assert len({tuple(order(seed, epoch)) for seed in range(3) for epoch in range(3)}) == 9
+    assert torch.cat(EpochOrder(50, 7, 1, shuffle=False).chunks(2)).tolist() == list(range(50))
+
+
+def test_any_step_can_be_had_again_with_its_augmentation() -> None:
+    batches = TensorBatches(images(20), torch.arange(20), 3, seed=5, augment=Augmentation(crop_padding=2, flip=True))
+    whole = list(batches.epoch(3))
+    for start in range(len(whole) + 1):
+        rest = list(batches.epoch(3, start))
+        assert len(rest) == len(whole) - start
+        assert all(same(a, b) for a, b in zip(rest, whole[start:], strict=True))
+
+
+def test_augmentation_differs_from_step_to_step_and_leaves_the_data_alone() -> None:
+    data = images(1).repeat(40, 1, 1, 1)
+    kept = data.clone()
+    first, second = TensorBatches(data, torch.zeros(40), 20, augment=Augmentation(crop_padding=2)).epoch(0)
+    assert not torch.equal(first.inputs, second.inputs)
+    assert torch.equal(data, kept)
+
+
+def test_refusals() -> None:
+    with pytest.raises(InputError, match=r"one entry for each of the 4 inputs, got shape \(3,\)"):
+        TensorBatches(images(4), torch.arange(3), 2)
+    with pytest.raises(InputError, match="at least two items, got 1"):
+        TensorBatches(images(1), torch.arange(1), 2)
+    with pytest.raises(InputError, match="batch_size must be 2 or more"):
+        TensorBatches(images(4), torch.arange(4), 1)

@@ -1,0 +1,54 @@
+"""Predictions in evaluation mode, in batches, from a network that is left as it was."""
+
+from __future__ import annotations
+
+import pytest
+import torch
+from torch import nn
+
+from likewise.training import evaluating, predict_logits
+
+
+def network() -> nn.Sequential:
+    torch.manual_seed(0)
+    return nn.Sequential(nn.Conv2d(3, 4, 3), nn.BatchNorm2d(4), nn.Flatten(), nn.Dropout(0.5), nn.Linear(16, 2))
+
+
+def test_equals_the_plain_call_for_any_batch_size() -> None:
+    net, inputs = network(), torch.arange(5 * 48).remainder(256).to(torch.uint8).view(5, 3, 4, 4)
+    mean, std = (0.1, 0.2, 0.3), (0.4, 0.5, 0.6)
+    normal = (inputs / 255 - torch.tensor(mean).view(3, 1, 1)) / torch.tensor(std).view(3, 1, 1)
+    with torch.no_grad():
+        expected = net.eval()(normal)
+    net.train()
+    for batch_size in (1, 2, 5, 100):
+        torch.testing.assert_close(predict_logits(net, inputs, mean=mean, std=std, batch_size=batch_size), expected)
+
+
+def test_the_network_is_as_it_was() -> None:
+    net = network()
+    net[1].eval()  # a part that its owner has frozen
+    before = {name: value.clone() for name, value in net.state_dict().items()}
+    predict_logits(net, torch.zeros(2, 3, 4, 4))
+    assert [module.training for module in net] == [True, False, True, True, True]
+    assert all(torch.equal(value, before[name]) for name, value in net.state_dict().items())
+
+
+def test_modes_return_after_an_error() -> None:
+    net = network()
+    with pytest.raises(RuntimeError, match="channels"), evaluating(net):
+        net(torch.zeros(2, 99, 4, 4))
+    assert all(module.training for module in net)
+
+
+def test_result_is_float32_on_the_cpu_and_autograd_accepts_it() -> None:
+    logits = predict_logits(nn.Linear(2, 3), torch.ones(4, 2, dtype=torch.float64), device="cpu")
+    assert logits.dtype == torch.float32
+    assert not logits.requires_grad
+    weight = torch.ones(3, requires_grad=True)
+    (logits @ weight).sum().backward()  # type: ignore[no-untyped-call]
+    assert weight.grad is not None
+
+
+def test_no_items_give_no_rows() -> None:
+    assert predict_logits(nn.Linear(2, 3), torch.zeros(0, 2)).shape == (0, 3)
