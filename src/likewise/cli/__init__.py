@@ -10,7 +10,7 @@ import sys
 import typer
 
 from likewise import __version__
-from likewise.cli import paper
+from likewise.cli import data, demo, paper
 from likewise.errors import InputError
 
 app = typer.Typer(
@@ -21,6 +21,8 @@ app = typer.Typer(
     rich_markup_mode=None,
     pretty_exceptions_enable=False,
 )
+app.command("demo")(demo.demo)
+app.add_typer(data.app, name="data")
 app.add_typer(paper.app, name="paper")
 
 

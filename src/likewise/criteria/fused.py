@@ -7,7 +7,7 @@ together, in the forward pass; the backward pass only scales.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, nullcontext
 from typing import Any, Literal, Protocol
 
@@ -62,15 +62,18 @@ def criterion(
     return value
 
 
-def _show(kernel: Kernel, b: int, k: int, target: Grid | Listing, factor: Tensor | None, keep: list[Tensor]) -> None:
-    """Show a kernel every pair; `factor` multiplies the weights, and each tile's losses are appended to `keep`."""
+def _walk(
+    kernel: Kernel, logits: Tensor, target: Grid | Listing, factor: Tensor | None = None
+) -> Iterator[tuple[Tensor, Tensor | None]]:
+    """Show a kernel every pair, and give the losses and weights of each part; `factor` multiplies the weights."""
+    b, outputs = logits.shape
     if isinstance(target, Listing):
-        size = max(1, LISTED // k)
+        size = max(1, LISTED // outputs)
         for start in range(0, len(target.left), size):
             part = slice(start, start + size)
             same, weight = target.same[part].to(kernel.dtype), target.weight[part].to(kernel.dtype)
             weight = weight if factor is None else weight * factor[part]
-            keep.append(kernel.listed(target.left[part], target.right[part], same, weight))
+            yield kernel.listed(target.left[part], target.right[part], same, weight), weight
         return
     for rows, columns in tiles(b):
         same, tile_weight = target.tile(rows, columns, kernel.dtype)
@@ -78,7 +81,7 @@ def _show(kernel: Kernel, b: int, k: int, target: Grid | Listing, factor: Tensor
             tile_factor = factor[rows, columns]
             tile_factor = tile_factor.triu() + tile_factor.triu(1).T if rows == columns else tile_factor
             tile_weight = tile_factor if tile_weight is None else tile_weight * tile_factor
-        keep.append(kernel.tile(rows, columns, same, tile_weight))
+        yield kernel.tile(rows, columns, same, tile_weight), tile_weight
 
 
 def _full_precision(device: str) -> AbstractContextManager[object]:
@@ -86,35 +89,23 @@ def _full_precision(device: str) -> AbstractContextManager[object]:
     return torch.autocast(device, enabled=False) if torch.is_autocast_enabled(device) else nullcontext()
 
 
-class _Sum(list[Tensor]):
-    """Keeps the sum of what is appended, in float64 where the device has it, and not the tiles."""
-
-    total: Tensor | None = None
-
-    def append(self, losses: Tensor) -> None:
-        part = losses.sum()
-        part = part if part.device.type == "mps" else part.double()
-        self.total = part if self.total is None else self.total + part
-
-
 class _TotalLoss(torch.autograd.Function):
     """The sum or mean of the losses of all pairs, with its gradient computed in the same pass."""
 
     @staticmethod
     def forward(ctx: Any, logits: Tensor, make: MakeKernel, target: Grid | Listing, mean: bool) -> Tensor:
-        b, k = logits.shape
+        learn = ctx.needs_input_grad[0]
         with _full_precision(logits.device.type):
-            kernel = make(logits.detach(), ctx.needs_input_grad[0])
-            losses = _Sum()
-            _show(kernel, b, k, target, None, losses)
-            total = torch.zeros((), device=logits.device) if losses.total is None else losses.total
-            count = 1.0
-            if mean:
-                count = target.count() if isinstance(target, Listing) else target.count(b)
-            scale = 1.0 / count if count > 0 else 0.0
-            if ctx.needs_input_grad[0]:
+            kernel = make(logits.detach(), learn)
+            total = count = 0.0
+            for losses, weight in _walk(kernel, logits, target):
+                total += float(losses.sum())
+                if mean:
+                    count += losses.numel() if weight is None else float(weight.sum())
+            scale = (1.0 / count if count > 0 else 0.0) if mean else 1.0
+            if learn:
                 ctx.save_for_backward(logits, kernel.gradient().mul_(scale).to(logits.dtype))
-            return (total * scale).to(kernel.dtype)
+            return torch.tensor(total * scale, dtype=kernel.dtype, device=logits.device)
 
     @staticmethod
     def backward(ctx: Any, upstream: Tensor) -> tuple[Tensor, None, None, None]:
@@ -128,13 +119,12 @@ class _EachLoss(torch.autograd.Function):
 
     @staticmethod
     def forward(ctx: Any, logits: Tensor, make: MakeKernel, target: Grid | Listing) -> Tensor:
-        b, k = logits.shape
+        b = len(logits)
         ctx.save_for_backward(logits)
         ctx.make, ctx.target = make, target
         with _full_precision(logits.device.type):
             kernel = make(logits.detach(), False)
-            losses: list[Tensor] = []
-            _show(kernel, b, k, target, None, losses)
+            losses = [part for part, _ in _walk(kernel, logits, target)]
             if isinstance(target, Listing):
                 return torch.cat(losses) if losses else torch.zeros(0, dtype=kernel.dtype, device=logits.device)
             matrix = torch.zeros(b, b, dtype=kernel.dtype, device=logits.device)
@@ -147,7 +137,8 @@ class _EachLoss(torch.autograd.Function):
         (logits,) = ctx.saved_tensors
         with _full_precision(logits.device.type), torch.no_grad():
             kernel = ctx.make(logits.detach(), True)
-            _show(kernel, logits.shape[0], logits.shape[1], ctx.target, upstream.to(kernel.dtype), [])
+            for _ in _walk(kernel, logits, ctx.target, upstream.to(kernel.dtype)):
+                pass
             gradient = kernel.gradient().to(logits.dtype)
         gradient = _FirstDerivative.apply(logits, gradient)  # type: ignore[no-untyped-call]
         return gradient, None, None

@@ -24,9 +24,6 @@ class Listing:
     same: Tensor  # (P,) in [0, 1]
     weight: Tensor  # (P,); 0 where the pair is unknown
 
-    def count(self) -> float:
-        return float(self.weight.sum(dtype=torch.float64))
-
 
 @dataclass(frozen=True)
 class Grid:
@@ -73,16 +70,6 @@ class Grid:
             total = total + (weight.T if turned else weight)
             agree = agree + (answers.T if turned else answers)
         return agree / total.clamp_min(torch.finfo(dtype).tiny), total * 0.5
-
-    def count(self, b: int) -> float:
-        """The number of pairs that are counted, or the sum of their weights."""
-        if self.labels is not None and self.weight is None:
-            return b * b / 2 if self.self_pairs else b * (b - 1) / 2
-        total = 0.0
-        for rows, columns in tiles(b):
-            same, weight = self.tile(rows, columns, torch.float32)
-            total += same.numel() if weight is None else float(weight.sum(dtype=torch.float64))
-        return total
 
 
 def _both_ways(matrix: Tensor, rows: slice, columns: slice) -> Tensor:

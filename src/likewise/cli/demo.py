@@ -1,0 +1,133 @@
+"""`likewise demo`: handwritten digits learned from same-or-different answers, beside a twin that sees the labels."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import typer
+
+if TYPE_CHECKING:
+    from torch import Tensor, nn
+
+    from likewise.datasets import DataSet
+    from likewise.reporting import Learner
+
+SUMMARY = """\
+A network looked at {n:,} small pictures of handwritten digits. For every two of them in a batch it was told only \
+whether they show the same digit or different ones. No class label was ever shown: the ten classes below are what it \
+made of those answers. Labels were used afterwards, on the training pictures, to find out which output is which digit.
+
+Beside it stands a twin, the same network with the same schedule, that was given every label and trained with \
+cross-entropy. All figures are for {m:,} pictures that neither had seen."""
+
+
+def demo(
+    out: Path = typer.Option(Path("demo"), help="Folder for the report."),
+    epochs: int = typer.Option(40, min=1, help="How often each picture is seen."),
+    seed: int = typer.Option(0, help="Another seed, other weights and another order."),
+) -> None:
+    """Learn the ten digits without one class label, and write a report. About 20 seconds on two cores."""
+    from torch import nn
+
+    from likewise.criteria import MCL
+    from likewise.datasets import load
+    from likewise.reporting import find_disagreements, write_report
+
+    digits = load("digits")
+    n = len(digits.train)
+    typer.echo(f"{n:,} handwritten digits; {n * (n - 1) // 2:,} pairs, same or different; no class label.")
+    pairwise = _learn("MCL (same or different)", MCL(), digits, epochs, seed)
+    typer.echo("Its twin, with every label:")
+    twin = _learn("Cross-entropy (labels)", nn.CrossEntropyLoss(), digits, epochs, seed)
+
+    learners = [pairwise, twin]
+    differ = find_disagreements(learners)
+    report = out / "report.html"
+    write_report(
+        report,
+        title="Ten digits, learned without a single label",
+        summary=SUMMARY.format(n=n, m=len(digits.test)),
+        learners=learners,
+        labels=digits.test.labels.numpy(),
+        class_names=digits.test.class_names,
+        images=digits.test.inputs.numpy(),
+        disagreements=differ,
+        facts={"Pairs of training pictures": f"{n * (n - 1) // 2:,}"},
+    )
+    _print_outcome(learners, differ, digits)
+    typer.echo(f"Report: {report}")
+
+
+def _learn(name: str, criterion: nn.Module, digits: DataSet, epochs: int, seed: int) -> Learner:
+    """Train one of the twins; everything but the criterion is the same for both."""
+    import numpy as np
+    import torch
+
+    from likewise.datasets import Augmentation
+    from likewise.evaluation import accuracy, confusion, match_outputs, scores
+    from likewise.networks import build
+    from likewise.reporting import Learner
+    from likewise.supervision import label_objective
+    from likewise.training import Settings, TensorBatches, predict_logits, train
+
+    train_items, test_items = digits.train, digits.test
+    classes = train_items.n_classes
+    with torch.random.fork_rng(devices=[]):
+        torch.manual_seed(seed)
+        network = build("lenet", classes, tuple(train_items.inputs.shape[1:]))
+
+    def logits_of(inputs: Tensor) -> Tensor:
+        return predict_logits(network, inputs, mean=digits.mean, std=digits.std)
+
+    def match(counts: np.ndarray) -> np.ndarray:
+        return np.arange(classes) if isinstance(criterion, nn.CrossEntropyLoss) else match_outputs(counts)
+
+    def test_counts() -> np.ndarray:
+        return confusion(logits_of(test_items.inputs).argmax(1), test_items.labels, classes, classes)
+
+    from torch import nn
+
+    result = train(
+        network,
+        TensorBatches(
+            train_items.inputs,
+            train_items.labels,
+            batch_size=100,
+            seed=seed,
+            mean=digits.mean,
+            std=digits.std,
+            augment=Augmentation(degrees=10, translate=0.1, scale=(0.9, 1.1)),
+        ),
+        label_objective(criterion),
+        Settings(epochs=epochs, learning_rate=3e-3, schedule="one-cycle", device="cpu", seed=seed),
+        n_classes=classes,
+        evaluate=lambda _, counts: {"test_accuracy": accuracy(test_counts(), match(counts))},
+    )
+    trained = confusion(logits_of(train_items.inputs).argmax(1), train_items.labels, classes, classes)
+    matching = match(trained)
+    counts = test_counts()
+    probabilities, outputs = logits_of(test_items.inputs).softmax(1).max(1)
+    return Learner(
+        name=name,
+        history=result.history,
+        confusion=counts,
+        matching=matching,
+        scores=scores(counts, matching),
+        outputs=outputs.numpy(),
+        probabilities=probabilities.numpy(),
+    )
+
+
+def _print_outcome(learners: list[Learner], differ: list[int], digits: DataSet) -> None:
+    names, labels = digits.test.class_names, digits.test.labels.tolist()
+    typer.echo("")
+    for learner in learners:
+        typer.echo(f"{learner.name:<26} {100 * learner.scores['accuracy']:.2f} % of {len(labels)} unseen digits right")
+    pairwise, twin = (learner.predictions for learner in learners)
+    typer.echo(f"They differ on {len(differ)}" + (":" if differ else "."))
+    for item in differ[:10]:
+        said = [names[answer] if answer >= 0 else "no class" for answer in (pairwise[item], twin[item])]
+        typer.echo(f"  test picture {item}, a {names[labels[item]]}: MCL says {said[0]}, the twin {said[1]}")
+    if len(differ) > 10:
+        typer.echo(f"  and {len(differ) - 10} more, in the report")

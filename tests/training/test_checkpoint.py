@@ -1,0 +1,144 @@
+"""One file that brings back weights, optimizer and place exactly, and refuses what it cannot be sure of."""
+
+from __future__ import annotations
+
+import json
+import math
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+from safetensors import safe_open
+from safetensors.torch import load_file, save_file
+from torch import nn
+from torch.optim import Optimizer
+
+from likewise.errors import InputError
+from likewise.training import Settings
+from likewise.training.checkpoint import State, load_checkpoint, save_checkpoint
+from likewise.training.optimizers import build_optimizer, optimizer_tensors
+from likewise.training.settings import Optimizer as Name
+from likewise.training.tally import Tally
+
+ABOUT = {"settings": {"epochs": 3, "drops": (1, 2)}, "n_classes": 2}
+
+
+def network() -> nn.Sequential:
+    """A convolution in channels_last order, batch-norm, a frozen weight, and one weight that never gets a gradient."""
+    torch.manual_seed(0)
+    net = nn.Sequential(nn.Conv2d(3, 4, 3), nn.BatchNorm2d(4), nn.Flatten(), nn.Linear(16, 4), nn.Linear(4, 2))
+    net[3].requires_grad_(False)
+    net.register_parameter("unused", nn.Parameter(torch.ones(2)))
+    return net.to(memory_format=torch.channels_last)  # type: ignore[call-overload, no-any-return]
+
+
+def trained(name: Name, steps: int = 2) -> tuple[nn.Module, Optimizer]:
+    net = network()
+    optimizer = build_optimizer(net, Settings(optimizer=name, learning_rate=0.01), torch.device("cpu"))
+    step(net, optimizer, steps)
+    return net, optimizer
+
+
+def step(net: nn.Module, optimizer: Optimizer, steps: int) -> None:
+    inputs = torch.linspace(-1, 1, 5 * 48).view(5, 3, 4, 4).contiguous(memory_format=torch.channels_last)
+    for _ in range(steps):
+        optimizer.zero_grad()
+        net(inputs).square().sum().backward()
+        optimizer.step()
+
+
+def state() -> State:
+    tally = Tally(2, 1 / 3, 7, torch.tensor([[1, 2], [3, 4], [5, 6]]))
+    history = [{"epoch": 1, "loss": 0.1 + 0.2, "nmi": math.inf}]
+    return State(tally, epoch=1, step=2, items=20, history=history, seconds=1.25, cpu_seconds=2.5)
+
+
+def saved(folder: Path, name: Name = "adam") -> Path:
+    net, optimizer = trained(name)
+    save_checkpoint(folder / "c.safetensors", state(), net, optimizer, ABOUT)
+    return folder / "c.safetensors"
+
+
+@pytest.mark.parametrize("name", ["adam", "adamw", "sgd"])
+def test_training_goes_on_as_if_nothing_had_been(tmp_path: Path, name: Name) -> None:
+    path = saved(tmp_path, name)
+    expected_net, expected = trained(name, steps=5)
+    net, optimizer = trained(name, steps=1)  # with a state of its own that must go
+    load_checkpoint(path, net, optimizer, ABOUT, 2)
+    assert net[0].weight.is_contiguous(memory_format=torch.channels_last)  # type: ignore[index]
+    step(net, optimizer, 3)
+    for parameter, other in zip(net.state_dict().items(), expected_net.state_dict().items(), strict=True):
+        assert parameter[0] == other[0]
+        assert torch.equal(parameter[1], other[1])
+    tensors, others = optimizer_tensors(optimizer), optimizer_tensors(expected)
+    assert tensors.keys() == others.keys()
+    assert tensors
+    for key, tensor in tensors.items():
+        assert torch.equal(tensor, others[key])
+        assert tensor.stride() == others[key].stride()
+        assert tensor.dtype == others[key].dtype
+
+
+def test_the_place_is_brought_back(tmp_path: Path) -> None:
+    net, optimizer = trained("adam", 0)
+    loaded, expected = load_checkpoint(saved(tmp_path), net, optimizer, ABOUT, 2), state()
+    for name in ("epoch", "step", "items", "history", "seconds", "cpu_seconds"):
+        assert getattr(loaded, name) == getattr(expected, name)
+    assert (loaded.tally.loss_sum, loaded.tally.items) == (1 / 3, 7)
+    assert torch.equal(loaded.tally.confusion, expected.tally.confusion)
+    loaded.tally.add(0.0, torch.eye(3), torch.tensor([0, 1, 1]))  # it can be written to
+
+
+def rewritten(path: Path, change: dict[str, Any]) -> None:
+    """The same file with other facts in its metadata."""
+    with safe_open(path, "pt") as file:
+        facts = json.loads(file.metadata()["likewise"])
+    save_file(load_file(path), path, {"likewise": json.dumps(facts | change)})
+
+
+def test_damage_is_refused_in_one_sentence_and_nothing_is_loaded(tmp_path: Path) -> None:
+    content = saved(tmp_path).read_bytes()
+    net, optimizer = trained("adam", 0)
+    before = [value.clone() for value in net.state_dict().values()]
+    middle = len(content) * 3 // 4
+    flipped = content[:middle] + bytes([content[middle] ^ 1]) + content[middle + 1 :]
+    for damaged in (b"", content[:5], content[:100], content[:-1], b"x" * 2000, flipped):
+        path = tmp_path / "c.safetensors"
+        path.write_bytes(damaged)
+        with pytest.raises(InputError, match=r"c\.safetensors is damaged.*; delete it to begin the run again\.$"):
+            load_checkpoint(path, net, optimizer, ABOUT, 2)
+    assert all(torch.equal(a, b) for a, b in zip(net.state_dict().values(), before, strict=True))
+    assert not optimizer_tensors(optimizer)
+
+
+def test_a_safetensors_file_of_another_kind_is_refused(tmp_path: Path) -> None:
+    save_file({"a": torch.zeros(1)}, tmp_path / "c.safetensors")
+    with pytest.raises(InputError, match="is damaged or no checkpoint"):
+        load_checkpoint(tmp_path / "c.safetensors", *trained("adam", 0), ABOUT, 2)
+
+
+def test_another_version_and_other_settings_are_named(tmp_path: Path) -> None:
+    path = saved(tmp_path)
+    about = {"settings": {"epochs": 4, "drops": (1, 2)}, "n_classes": 2}
+    with pytest.raises(InputError, match=r"with settings\.epochs = 3, now it is 4; use another run folder\.$"):
+        load_checkpoint(path, *trained("adam", 0), about, 2)
+    rewritten(path, {"version": 99})
+    with pytest.raises(InputError, match="has format version 99, not 1"):
+        load_checkpoint(path, *trained("adam", 0), ABOUT, 2)
+
+
+def test_another_network_is_named(tmp_path: Path) -> None:
+    path = saved(tmp_path)
+    wider = nn.Sequential(*list(network())[:4], nn.Linear(4, 3))
+    wider.register_parameter("unused", nn.Parameter(torch.ones(2)))
+    optimizer = build_optimizer(wider, Settings(), torch.device("cpu"))
+    with pytest.raises(InputError, match=r"4\.weight has shape \[2, 4\] there and \[3, 4\] here"):
+        load_checkpoint(path, wider, optimizer, ABOUT, 2)
+    with pytest.raises(InputError, match="holds another network"):
+        load_checkpoint(path, nn.Linear(2, 2), optimizer, ABOUT, 2)
+
+
+def test_nothing_to_train_is_refused() -> None:
+    with pytest.raises(InputError, match="nothing to train"):
+        build_optimizer(nn.Linear(2, 2).requires_grad_(False), Settings(), torch.device("cpu"))
