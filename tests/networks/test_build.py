@@ -160,3 +160,17 @@ def test_shapes_that_are_neither_image_nor_vector(shape: tuple[int, ...]) -> Non
 def test_no_class() -> None:
     with pytest.raises(InputError, match="n_classes must be at least 1, got 0"):
         build("mlp", 0, (4,))
+
+
+def test_a_seed_decides_the_weights_and_nothing_outside() -> None:
+    def weights(seed: int) -> torch.Tensor:
+        network = build("lenet", n_classes=3, input_shape=(1, 8, 8), seed=seed)
+        return torch.nn.utils.parameters_to_vector(network.parameters())
+
+    torch.manual_seed(5)
+    expected = torch.rand(1)
+    torch.manual_seed(5)
+    first = weights(0)
+    assert torch.equal(torch.rand(1), expected)
+    assert torch.equal(first, weights(0))
+    assert not torch.equal(first, weights(1))

@@ -6,7 +6,6 @@ import json
 from dataclasses import replace
 from pathlib import Path
 
-import numpy as np
 import pytest
 import torch
 from torch import Tensor, nn
@@ -65,19 +64,6 @@ def test_compressed_schedule_is_what_is_run_and_recorded(recipe: Recipe, data: D
     assert len(history) == 1 + 3
 
 
-def test_the_seed_decides_the_weights_and_nothing_outside(recipe: Recipe, data: DataSet) -> None:
-    def weights(seed: int) -> Tensor:
-        return nn.utils.parameters_to_vector(table1.new_network(Entry(recipe, "mcl", seed=seed), data).parameters())
-
-    torch.manual_seed(5)
-    expected = torch.rand(1)
-    torch.manual_seed(5)
-    first = weights(0)
-    assert torch.equal(torch.rand(1), expected)
-    assert torch.equal(first, weights(0))
-    assert not torch.equal(first, weights(1))
-
-
 def test_records_are_written_and_a_finished_run_is_not_run_again(
     recipe: Recipe, data: DataSet, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -104,49 +90,22 @@ def test_pretraining_sees_few_labels_and_hands_on_its_weights(
     recipe: Recipe, data: DataSet, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     calls: list[tuple[int, type, str, Tensor, Tensor]] = []
-    original, objective = table1.train, table1.label_objective
-    criteria: list[type] = []
+    original = table1.train_labelled
 
-    def label_objective(criterion: nn.Module):  # type: ignore[no-untyped-def]
-        criteria.append(type(criterion))
-        return objective(criterion)
-
-    def train(network: nn.Module, batches, *args, **kwargs):  # type: ignore[no-untyped-def]
+    def train_labelled(network: nn.Module, items: Items, data: DataSet, criterion: nn.Module, *args, **kwargs):  # type: ignore[no-untyped-def]
         before = nn.utils.parameters_to_vector(network.parameters()).detach().clone()
-        result = original(network, batches, *args, **kwargs)
+        result = original(network, items, data, criterion, *args, **kwargs)
         after = nn.utils.parameters_to_vector(network.parameters()).detach().clone()
-        seen = sum(len(batch.labels) for batch in batches.epoch(0))
-        calls.append((seen, criteria[-1], kwargs["run"].name, before, after))
+        calls.append((len(items), type(criterion), kwargs["run"].name, before, after))
         return result
 
-    monkeypatch.setattr(table1, "train", train)
-    monkeypatch.setattr(table1, "label_objective", label_objective)
+    monkeypatch.setattr(table1, "train_labelled", train_labelled)
     record = table1.run_entry(Entry(recipe, "kcl", "pretrain", epochs=3), data, tmp_path / "run")
     (few, first, folder, _, handed), (every, second, _, taken, _) = calls
     assert (few, first, folder) == (30, nn.CrossEntropyLoss, "pretrain")
     assert (every, second) == (120, KCL)
     assert torch.equal(handed, taken)
     assert (record.paper_error, record.settings["pretrain_labels"]) == (3.0, 30)
-
-
-def test_pairwise_outputs_are_matched_on_training_counts_and_cross_entropys_are_not() -> None:
-    train_counts = np.array([[0, 9, 1], [0, 1, 9], [10, 0, 0]])
-    test_counts = np.array([[0, 3, 1], [1, 0, 3], [4, 0, 0]])
-    matched = table1.matching_of(MCL(), train_counts)
-    assert matched.tolist() == [1, 2, 0]
-    assert table1.percent_wrong(test_counts, matched) == pytest.approx(100 * 2 / 12, abs=1e-4)
-    told = table1.matching_of(nn.CrossEntropyLoss(), train_counts)
-    assert told.tolist() == [0, 1, 2]
-    assert table1.percent_wrong(test_counts, told) == 100
-
-
-def test_the_score_of_an_epoch_uses_the_epochs_matching(data: DataSet) -> None:
-    network = nn.Linear(4, 3, bias=False)  # output k answers to class (k + 1) % 3
-    with torch.no_grad():
-        network.weight.copy_(torch.eye(4)[[1, 2, 0]])
-    counts = np.array([[0, 5, 0], [0, 0, 5], [5, 0, 0]])
-    assert table1.epoch_scores(MCL(), data)(network, counts)["test_accuracy"] > 0.95
-    assert table1.epoch_scores(nn.CrossEntropyLoss(), data)(network, counts)["test_accuracy"] < 0.05
 
 
 def test_stratified_subset(data: DataSet) -> None:

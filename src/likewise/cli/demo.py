@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import typer
 
 if TYPE_CHECKING:
-    from torch import Tensor, nn
+    from torch import nn
 
     from likewise.datasets import DataSet
     from likewise.reporting import Learner
@@ -61,59 +61,29 @@ def demo(
 
 def _learn(name: str, criterion: nn.Module, digits: DataSet, epochs: int, seed: int) -> Learner:
     """Train one of the twins; everything but the criterion is the same for both."""
-    import numpy as np
-    import torch
-
     from likewise.datasets import Augmentation
-    from likewise.evaluation import accuracy, confusion, match_outputs, scores
+    from likewise.evaluation import scores
     from likewise.networks import build
     from likewise.reporting import Learner
-    from likewise.supervision import label_objective
-    from likewise.training import Settings, TensorBatches, predict_logits, train
+    from likewise.training import Settings, measure, train_labelled
 
-    train_items, test_items = digits.train, digits.test
-    classes = train_items.n_classes
-    with torch.random.fork_rng(devices=[]):
-        torch.manual_seed(seed)
-        network = build("lenet", classes, tuple(train_items.inputs.shape[1:]))
-
-    def logits_of(inputs: Tensor) -> Tensor:
-        return predict_logits(network, inputs, mean=digits.mean, std=digits.std)
-
-    def match(counts: np.ndarray) -> np.ndarray:
-        return np.arange(classes) if isinstance(criterion, nn.CrossEntropyLoss) else match_outputs(counts)
-
-    def test_counts() -> np.ndarray:
-        return confusion(logits_of(test_items.inputs).argmax(1), test_items.labels, classes, classes)
-
-    from torch import nn
-
-    result = train(
+    network = build("lenet", digits.train.n_classes, tuple(digits.train.inputs.shape[1:]), seed=seed)
+    result = train_labelled(
         network,
-        TensorBatches(
-            train_items.inputs,
-            train_items.labels,
-            batch_size=100,
-            seed=seed,
-            mean=digits.mean,
-            std=digits.std,
-            augment=Augmentation(degrees=10, translate=0.1, scale=(0.9, 1.1)),
-        ),
-        label_objective(criterion),
+        digits.train,
+        digits,
+        criterion,
         Settings(epochs=epochs, learning_rate=3e-3, schedule="one-cycle", device="cpu", seed=seed),
-        n_classes=classes,
-        evaluate=lambda _, counts: {"test_accuracy": accuracy(test_counts(), match(counts))},
+        augment=Augmentation(degrees=10, translate=0.1, scale=(0.9, 1.1)),
     )
-    trained = confusion(logits_of(train_items.inputs).argmax(1), train_items.labels, classes, classes)
-    matching = match(trained)
-    counts = test_counts()
-    probabilities, outputs = logits_of(test_items.inputs).softmax(1).max(1)
+    measured = measure(network, digits, criterion)
+    probabilities, outputs = measured.test_logits.softmax(1).max(1)
     return Learner(
         name=name,
         history=result.history,
-        confusion=counts,
-        matching=matching,
-        scores=scores(counts, matching),
+        confusion=measured.test_counts,
+        matching=measured.matching,
+        scores=scores(measured.test_counts, measured.matching),
         outputs=outputs.numpy(),
         probabilities=probabilities.numpy(),
     )

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import torch
+
 from likewise.errors import InputError
 from likewise.networks.lenet import LeNet
 from likewise.networks.mlp import MLP
@@ -17,10 +19,11 @@ NAMES: tuple[str, ...] = ("lenet", *STAGES, *BLOCKS, "mlp")
 _SMALLEST_SIDE = {"lenet": 4} | {name: 2 ** len(stages) for name, stages in STAGES.items()}
 
 
-def build(name: str, n_classes: int, input_shape: tuple[int, ...]) -> Network:
+def build(name: str, n_classes: int, input_shape: tuple[int, ...], *, seed: int | None = None) -> Network:
     """A freshly initialised network for inputs of shape (channels, height, width), or (features,) for ``mlp``.
 
-    >>> import torch
+    With a seed the weights depend on it alone, and torch's own random state is left as it was.
+
     >>> network = build("lenet", n_classes=10, input_shape=(1, 8, 8))
     >>> images = torch.zeros(3, 1, 8, 8)
     >>> network(images).shape, network.features(images).shape, network.last
@@ -34,9 +37,13 @@ def build(name: str, n_classes: int, input_shape: tuple[int, ...]) -> Network:
         raise InputError(
             f"input_shape must be (channels, height, width) or (features,), all positive, got {tuple(input_shape)}."
         )
+    if seed is not None:
+        with torch.random.fork_rng(devices=[]):
+            torch.manual_seed(seed)
+            return build(name, n_classes, input_shape)
+
     if name == "mlp":
         return MLP(n_classes, input_shape)
-
     if len(input_shape) != 3:
         raise InputError(f"{name} takes images, but the items are vectors of {input_shape[0]} features; use mlp.")
     channels, height, width = input_shape

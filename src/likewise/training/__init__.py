@@ -3,6 +3,7 @@
 from likewise.training.batches import Batch, Batches, TensorBatches
 from likewise.training.divergence import Diverged
 from likewise.training.interruption import Interrupted
+from likewise.training.labelled import Measured, measure, train_labelled
 from likewise.training.loader import LoaderBatches
 from likewise.training.loop import Evaluate, TrainingResult, train
 from likewise.training.precision import Objective, resolve_device
@@ -17,13 +18,16 @@ __all__ = [
     "Evaluate",
     "Interrupted",
     "LoaderBatches",
+    "Measured",
     "Objective",
     "Settings",
     "TensorBatches",
     "TrainingResult",
     "evaluating",
+    "measure",
     "predict_logits",
     "resolve_device",
     "train",
+    "train_labelled",
     "write_json",
 ]

@@ -1,0 +1,196 @@
+"""MCL and KCL beside naive enumeration, the bare matrix products and cross-entropy: the cases, the bars, the table."""
+
+from __future__ import annotations
+
+import statistics
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import asdict, dataclass, field
+
+import torch
+from rich import box
+from rich.console import Console
+from rich.table import Table
+
+from likewise.benchmarks.contenders import contender, naive_bytes
+from likewise.benchmarks.measure import GIBIBYTE, available_bytes, mebibytes_alone, side_by_side, warm_up
+from likewise.machine import machine
+
+SIZES = ((100, 10), (1000, 100), (4096, 100), (2000, 1000))  # (b, K)
+CRITERIA = ("mcl", "kcl")
+
+SECONDS = 5.0  # for the rounds of a case, and as much for the naive form
+MOST, FEWEST, FEWEST_NAIVE = 300, 10, 3  # repeats, where the caller leaves them to us
+
+
+@dataclass(frozen=True)
+class Case:
+    """What was measured of one criterion at one size; a value is None where a contender was not run.
+
+    The contenders are naive, products, cross-entropy and ours.
+    """
+
+    criterion: str
+    b: int
+    outputs: int
+    repeats: dict[str, int]
+    milliseconds: dict[str, float | None]  # median of the repeats
+    fastest_milliseconds: dict[str, float | None]
+    mebibytes: dict[str, float | None]
+    naive_needs_gibibytes: float
+    ratios: dict[str, float | None] = field(init=False)
+
+    def __post_init__(self) -> None:
+        naive, bare, entropy, ours = (self.milliseconds[name] for name in CONTENDERS)
+        ratios = {
+            "naive/ours": _ratio(naive, ours),
+            "ours/products": _ratio(ours, bare),
+            "ours/cross-entropy": _ratio(ours, entropy),
+        }
+        object.__setattr__(self, "ratios", ratios)
+
+
+CONTENDERS = ("naive", "products", "cross-entropy", "ours")
+
+
+@dataclass(frozen=True)
+class Bar:
+    """A ratio to reach, and the one that was measured."""
+
+    criterion: str
+    b: int
+    outputs: int
+    ratio: str
+    at_least: float | None = None
+    at_most: float | None = None
+
+    def verdict(self, measured: float | None) -> str:
+        """
+        >>> Bar("mcl", 100, 10, "naive/ours", at_least=2).verdict(1.9)
+        'miss'
+        """
+        if measured is None:
+            return "not measured"
+        low = self.at_least is not None and measured < self.at_least
+        high = self.at_most is not None and measured > self.at_most
+        return "miss" if low or high else "pass"
+
+    def __str__(self) -> str:
+        wanted = f"at least {self.at_least:g}" if self.at_least is not None else f"at most {self.at_most:g}"
+        return f"{self.criterion.upper()} ({self.b}, {self.outputs}) {self.ratio} {wanted}"
+
+
+BARS = (
+    Bar("mcl", 1000, 100, "naive/ours", at_least=100),
+    Bar("mcl", 100, 10, "naive/ours", at_least=2),
+    Bar("mcl", 4096, 100, "ours/products", at_most=1.5),
+    Bar("kcl", 1000, 100, "naive/ours", at_least=50),
+)
+
+
+def measure_cases(repeats: int | None = None, sizes: Sequence[tuple[int, int]] = SIZES) -> Iterator[Case]:
+    """Measure each size for each criterion and give each case as soon as it is known.
+
+    `repeats` is the number of rounds of a case, chosen by the time they take where it is None. A slow naive form is in
+    only some of them, and in none where its tensors do not fit the memory.
+    """
+    known: dict[tuple[str, int, int], float | None] = {}  # the products and cross-entropy are the same for both
+    for b, outputs in sizes:
+        for criterion in CRITERIA:
+            naive = f"naive-{criterion}"
+            needed = naive_bytes(naive, b, outputs)
+            names = {"naive": naive, "products": "products", "cross-entropy": "cross-entropy", "ours": criterion}
+            if needed > available_bytes():
+                del names["naive"]
+            for name in names.values():
+                if (name, b, outputs) not in known:
+                    known[name, b, outputs] = _memory(name, b, outputs)
+            times = _times({role: contender(name, b, outputs) for role, name in names.items()}, repeats)
+            yield Case(
+                criterion=criterion,
+                b=b,
+                outputs=outputs,
+                repeats={role: len(times.get(role, ())) for role in CONTENDERS},
+                milliseconds={role: _milliseconds(statistics.median, times.get(role)) for role in CONTENDERS},
+                fastest_milliseconds={role: _milliseconds(min, times.get(role)) for role in CONTENDERS},
+                mebibytes={role: known[names[role], b, outputs] if role in names else None for role in CONTENDERS},
+                naive_needs_gibibytes=round(needed / GIBIBYTE, 4),
+            )
+
+
+def judge(cases: Sequence[Case], bars: Sequence[Bar] = BARS) -> list[tuple[Bar, float | None, str]]:
+    """Each bar with the measured ratio and the verdict."""
+    ratios = {(case.criterion, case.b, case.outputs): case.ratios for case in cases}
+    judged = []
+    for bar in bars:
+        measured = ratios.get((bar.criterion, bar.b, bar.outputs), {}).get(bar.ratio)
+        judged.append((bar, measured, bar.verdict(measured)))
+    return judged
+
+
+def record(cases: Sequence[Case]) -> dict[str, object]:
+    """All that was measured, with what it was measured on, for a JSON file."""
+    return {
+        **machine(),
+        "logits": "standard normal, float32, forward and backward",
+        "cases": [asdict(case) for case in cases],
+        "bars": [{**asdict(bar), "measured": value, "verdict": verdict} for bar, value, verdict in judge(cases)],
+    }
+
+
+def print_report(cases: Sequence[Case], console: Console) -> None:
+    """The table of the cases and then the bars, without colours and lines where the output is not a terminal."""
+    console.print(_table(cases, plain=not console.is_terminal))
+    colours = {"pass": "green", "miss": "bold red", "not measured": "yellow"}
+    for bar, measured, verdict in judge(cases):
+        figure = "" if measured is None else f": {_short(measured)}"
+        console.print(f"[{colours[verdict]}]{verdict:<12}[/] {bar}{figure}", highlight=False, soft_wrap=True)
+
+
+def _table(cases: Sequence[Case], plain: bool) -> Table:
+    table = Table(box=None if plain else box.SIMPLE_HEAD, padding=(0, 1), pad_edge=False)
+    for heading in ("", "b", "K", ""):
+        table.add_column(heading, justify="left" if not heading else "right", no_wrap=True)
+    for heading in ("naive", "products", "cross-\nentropy", "ours", "naive\n/ours", "ours\n/products", "ours\n/CE"):
+        table.add_column(heading, justify="right", no_wrap=True)
+    for case in cases:
+        size = (case.criterion.upper(), str(case.b), str(case.outputs))
+        ratios = [_short(value) for value in case.ratios.values()]
+        table.add_row(*size, "ms", *(_short(case.milliseconds[name]) for name in CONTENDERS), *ratios)
+        memory = [_short(case.mebibytes[name]) for name in CONTENDERS]
+        if case.milliseconds["naive"] is None:
+            memory[0] = f"needs {case.naive_needs_gibibytes:.0f} GiB"
+        table.add_row("", "", "", "MiB", *memory)
+    return table
+
+
+def _times(calls: dict[str, Callable[[], torch.Tensor]], repeats: int | None) -> dict[str, list[float]]:
+    expected = {role: warm_up(call) for role, call in calls.items()}
+    naive = expected.pop("naive", None)
+    rounds = repeats or min(MOST, max(FEWEST, int(SECONDS / sum(expected.values()))))
+    turns = dict.fromkeys(calls, rounds)
+    if naive is not None:
+        turns["naive"] = min(rounds, max(FEWEST_NAIVE, int(SECONDS / naive)))
+    return side_by_side(calls, turns)
+
+
+def _memory(name: str, b: int, outputs: int) -> float | None:
+    arguments = (name, str(b), str(outputs), str(torch.get_num_threads()))
+    return mebibytes_alone("likewise.benchmarks.contenders", *arguments)
+
+
+def _milliseconds(summary: Callable[[list[float]], float], times: list[float] | None) -> float | None:
+    return None if times is None else round(1000 * summary(times), 4)
+
+
+def _ratio(over: float | None, under: float | None) -> float | None:
+    return None if over is None or not under else round(over / under, 3)
+
+
+def _short(value: float | None) -> str:
+    """
+    >>> _short(0.1234), _short(12.345), _short(1234.5), _short(None)
+    ('0.12', '12.3', '1234', '-')
+    """
+    if value is None:
+        return "-"
+    return f"{value:.2f}" if value < 10 else f"{value:.1f}" if value < 100 else f"{value:.0f}"

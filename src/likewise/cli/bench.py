@@ -1,0 +1,65 @@
+"""`likewise bench`: time and memory beside what one would write or use instead, measured in one run."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from likewise.errors import InputError
+
+app = typer.Typer(no_args_is_help=True, help="Measure time and memory side by side.")
+
+
+@app.callback()
+def bench() -> None:
+    """Measure time and memory side by side."""
+
+
+@app.command()
+def criterion(
+    out: Annotated[Path, typer.Option(help="The JSON file to write.")] = Path("benchmarks/criterion.json"),
+    repeats: Annotated[
+        int | None, typer.Option(min=1, help="Rounds a case; by the time they take where not given.")
+    ] = None,
+    threads: Annotated[int | None, typer.Option(min=1, help="Threads; as many as torch takes where not given.")] = None,
+) -> None:
+    """MCL and KCL beside naive enumeration of the pairs, the bare matrix products and cross-entropy."""
+    _check_writable(out)
+
+    import torch
+    from rich.console import Console
+
+    from likewise.benchmarks.criterion import CRITERIA, SIZES, measure_cases, print_report, record
+    from likewise.training.run_folder import write_json
+
+    before = torch.get_num_threads()
+    torch.set_num_threads(threads or before)
+    try:
+        screen, cases = Console(), []
+        for case in measure_cases(repeats):
+            cases.append(case)
+            if (
+                screen.is_terminal
+            ):  # lines and no live bar: one that redraws itself would take time from what is measured
+                name = f"{case.criterion.upper()} ({case.b}, {case.outputs})"
+                screen.print(f"{len(cases)}/{len(SIZES) * len(CRITERIA)}  {name}: {case.milliseconds['ours']} ms")
+        write_json(out, record(cases))
+    finally:
+        torch.set_num_threads(before)
+    print_report(cases, screen if screen.is_terminal else Console(width=120))
+    typer.echo(f"Wrote {out}.")
+
+
+def _check_writable(out: Path) -> None:
+    """Refuse before minutes of measuring, and not after."""
+    if out.is_dir():
+        raise InputError(f"{out} is a folder; give --out the name of a file.")
+    try:
+        out.parent.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise InputError(f"{out.parent} cannot be made ({error.strerror}); give --out another place.") from error
+    if not os.access(out.parent, os.W_OK):
+        raise InputError(f"{out.parent} cannot be written to; give --out another place.")

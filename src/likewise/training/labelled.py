@@ -1,0 +1,101 @@
+"""Learn a labelled set with any criterion, and measure it as the paper does (section 5.1).
+
+A pairwise criterion leaves open which output stands for which class; the Hungarian algorithm matches them on the
+training data, and the matching is then applied to the test data.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+from torch import Tensor, nn
+
+from likewise.datasets import Augmentation, DataSet, Items
+from likewise.evaluation import accuracy, confusion, match_outputs
+from likewise.supervision import label_objective
+from likewise.training.batches import TensorBatches
+from likewise.training.loop import Evaluate, TrainingResult, train
+from likewise.training.predict import predict_logits
+from likewise.training.settings import Settings
+
+Criterion = Callable[[Tensor, Tensor], Tensor]  # MCL, KCL, nn.CrossEntropyLoss, ...
+
+
+def train_labelled(
+    network: nn.Module,
+    items: Items,
+    data: DataSet,
+    criterion: Criterion,
+    settings: Settings,
+    *,
+    augment: Augmentation | None = None,
+    run: Path | None = None,
+    config: Mapping[str, object] | None = None,
+) -> TrainingResult:
+    """Train on `items`, which are all or some of `data.train`; the history has the test accuracy of each epoch."""
+    batches = TensorBatches(
+        items.inputs,
+        items.labels,
+        settings.batch_size,
+        seed=settings.seed,
+        mean=data.mean,
+        std=data.std,
+        augment=None if augment == Augmentation() else augment,
+    )
+    return train(
+        network,
+        batches,
+        label_objective(criterion),
+        settings,
+        n_classes=items.n_classes,
+        run=run,
+        config=config,
+        evaluate=epoch_scores(criterion, data),
+    )
+
+
+@dataclass(frozen=True)
+class Measured:
+    """A trained network on both parts of a set."""
+
+    matching: np.ndarray  # int64 (K,): the class of each output, -1 where it has none
+    train_counts: np.ndarray  # int64 (K, C): rows outputs, columns classes
+    test_counts: np.ndarray
+    test_logits: Tensor  # (n, K)
+
+
+def measure(network: nn.Module, data: DataSet, criterion: Criterion) -> Measured:
+    """Match the outputs on all training items, in evaluation mode, and count those of the test items."""
+    train_counts = count_outputs(logits_of(network, data.train, data), data.train)
+    test_logits = logits_of(network, data.test, data)
+    return Measured(
+        matching_of(criterion, train_counts), train_counts, count_outputs(test_logits, data.test), test_logits
+    )
+
+
+def epoch_scores(criterion: Criterion, data: DataSet) -> Evaluate:
+    """For the end of each epoch: the outputs are matched on the epoch's training counts, which cost nothing more."""
+
+    def evaluate(network: nn.Module, train_counts: np.ndarray) -> dict[str, float]:
+        test_counts = count_outputs(logits_of(network, data.test, data), data.test)
+        return {"test_accuracy": accuracy(test_counts, matching_of(criterion, train_counts))}
+
+    return evaluate
+
+
+def matching_of(criterion: Criterion, train_counts: np.ndarray) -> np.ndarray:
+    """The class of each output: cross-entropy was told, the pairwise criteria are matched on training data."""
+    if isinstance(criterion, nn.CrossEntropyLoss):
+        return np.arange(train_counts.shape[0])
+    return match_outputs(train_counts)
+
+
+def logits_of(network: nn.Module, items: Items, data: DataSet) -> Tensor:
+    return predict_logits(network, items.inputs, mean=data.mean, std=data.std)  # (n, K)
+
+
+def count_outputs(logits: Tensor, items: Items) -> np.ndarray:
+    return confusion(logits.argmax(1), items.labels, logits.shape[1], items.n_classes)

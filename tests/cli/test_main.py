@@ -1,0 +1,48 @@
+"""The command as a whole: help, version, and how it ends on bad input and on Ctrl-C."""
+
+from __future__ import annotations
+
+import pytest
+
+from likewise import InputError, __version__, cli
+
+
+def run(monkeypatch: pytest.MonkeyPatch, *arguments: str) -> int:
+    monkeypatch.setattr("sys.argv", ["likewise", *arguments])
+    with pytest.raises(SystemExit) as end:
+        cli.main()
+    return int(end.value.code or 0)
+
+
+def test_version_and_help(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(monkeypatch, "--version") == 0
+    assert capsys.readouterr().out == f"likewise {__version__}\n"
+    assert run(monkeypatch, "--help") == 0
+    assert "same-or-different answers" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("error", "code", "said"),
+    [
+        (InputError("answers.csv is empty."), 2, "likewise: answers.csv is empty.\n"),
+        (KeyboardInterrupt("Stopped after epoch 1."), 130, "Stopped after epoch 1.\n"),
+        (KeyboardInterrupt(), 130, "Stopped.\n"),
+    ],
+)
+def test_how_it_ends(
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    error: BaseException,
+    code: int,
+    said: str,
+) -> None:
+    def broken() -> None:
+        raise error
+
+    monkeypatch.setattr(cli, "app", broken)
+    assert run(monkeypatch) == code
+    assert capsys.readouterr().err == said
+
+
+def test_an_unknown_command_is_a_usage_error(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert run(monkeypatch, "lern") == 2
