@@ -175,7 +175,7 @@ def test_the_run_folder(tmp_path: Path) -> None:
     assert [float(value) for value in lines[3].split(",")] == list(result.history[-1].values())
 
 
-def test_a_finished_run_returns_at_once_with_its_result(tmp_path: Path) -> None:
+def test_a_finished_run_returns_at_once_with_its_result(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     first_net, second_net = network(), network()
     first = run_once(first_net, folder=tmp_path)
     before = {path.name: path.stat().st_mtime_ns for path in tmp_path.iterdir()}
@@ -183,7 +183,8 @@ def test_a_finished_run_returns_at_once_with_its_result(tmp_path: Path) -> None:
     def never(net: nn.Module, batch: Batch) -> tuple[Tensor, Tensor]:
         raise AssertionError("a finished run takes no step")
 
-    second = train(second_net, batches(), never, SETTINGS, n_classes=2, run=tmp_path, progress=False)
+    second = train(second_net, batches(), never, SETTINGS, n_classes=2, run=tmp_path)
+    assert capsys.readouterr().out == ""
     assert equal(weights(first_net), weights(second_net))
     assert second.history == first.history
     assert (second.seconds, second.cpu_seconds) == (first.seconds, first.cpu_seconds)
@@ -213,6 +214,15 @@ def test_a_config_of_somebody_else_is_not_overwritten(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="was not written by a training run"):
         run_once(network(), folder=tmp_path)
     assert (tmp_path / "config.json").read_text() == '{"theme": "dark"}'
+
+
+def test_a_run_goes_on_where_it_was_begun_and_nowhere_else(tmp_path: Path) -> None:
+    """Its device is kept although the settings say auto, and refused where there is none."""
+    stop_after(2, tmp_path)
+    record = json.loads((tmp_path / "config.json").read_text())
+    (tmp_path / "config.json").write_text(json.dumps(record | {"device": "cuda:99"}))
+    with pytest.raises(InputError, match="Device cuda:99 is not available here"):
+        run_once(network(), folder=tmp_path)
 
 
 def test_other_data_are_refused_on_resume(tmp_path: Path) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import statistics
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass
 
 import torch
 from rich import box
@@ -17,6 +17,7 @@ from likewise.machine import machine
 
 SIZES = ((100, 10), (1000, 100), (4096, 100), (2000, 1000))  # (b, K)
 CRITERIA = ("mcl", "kcl")
+CONTENDERS = ("naive", "products", "cross-entropy", "ours")
 
 SECONDS = 5.0  # for the rounds of a case, and as much for the naive form
 MOST, FEWEST, FEWEST_NAIVE = 300, 10, 3  # repeats, where the caller leaves them to us
@@ -24,10 +25,7 @@ MOST, FEWEST, FEWEST_NAIVE = 300, 10, 3  # repeats, where the caller leaves them
 
 @dataclass(frozen=True)
 class Case:
-    """What was measured of one criterion at one size; a value is None where a contender was not run.
-
-    The contenders are naive, products, cross-entropy and ours.
-    """
+    """What was measured of each contender for one criterion at one size; None where a contender was not run."""
 
     criterion: str
     b: int
@@ -37,19 +35,15 @@ class Case:
     fastest_milliseconds: dict[str, float | None]
     mebibytes: dict[str, float | None]
     naive_needs_gibibytes: float
-    ratios: dict[str, float | None] = field(init=False)
 
-    def __post_init__(self) -> None:
-        naive, bare, entropy, ours = (self.milliseconds[name] for name in CONTENDERS)
-        ratios = {
-            "naive/ours": _ratio(naive, ours),
-            "ours/products": _ratio(ours, bare),
-            "ours/cross-entropy": _ratio(ours, entropy),
+    def ratios(self) -> dict[str, float | None]:
+        """Ratios of the median times."""
+        time = self.milliseconds
+        return {
+            "naive/ours": _ratio(time["naive"], time["ours"]),
+            "ours/products": _ratio(time["ours"], time["products"]),
+            "ours/cross-entropy": _ratio(time["ours"], time["cross-entropy"]),
         }
-        object.__setattr__(self, "ratios", ratios)
-
-
-CONTENDERS = ("naive", "products", "cross-entropy", "ours")
 
 
 @dataclass(frozen=True)
@@ -87,7 +81,7 @@ BARS = (
 )
 
 
-def measure_cases(repeats: int | None = None, sizes: Sequence[tuple[int, int]] = SIZES) -> Iterator[Case]:
+def measure_cases(sizes: Sequence[tuple[int, int]] = SIZES, repeats: int | None = None) -> Iterator[Case]:
     """Measure each size for each criterion and give each case as soon as it is known.
 
     `repeats` is the number of rounds of a case, chosen by the time they take where it is None. A slow naive form is in
@@ -104,6 +98,8 @@ def measure_cases(repeats: int | None = None, sizes: Sequence[tuple[int, int]] =
             for name in names.values():
                 if (name, b, outputs) not in known:
                     known[name, b, outputs] = _memory(name, b, outputs)
+            if "naive" in names and known[naive, b, outputs] is None:  # killed: it must not take this process along
+                del names["naive"]
             times = _times({role: contender(name, b, outputs) for role, name in names.items()}, repeats)
             yield Case(
                 criterion=criterion,
@@ -117,11 +113,11 @@ def measure_cases(repeats: int | None = None, sizes: Sequence[tuple[int, int]] =
             )
 
 
-def judge(cases: Sequence[Case], bars: Sequence[Bar] = BARS) -> list[tuple[Bar, float | None, str]]:
+def judge(cases: Sequence[Case]) -> list[tuple[Bar, float | None, str]]:
     """Each bar with the measured ratio and the verdict."""
-    ratios = {(case.criterion, case.b, case.outputs): case.ratios for case in cases}
+    ratios = {(case.criterion, case.b, case.outputs): case.ratios() for case in cases}
     judged = []
-    for bar in bars:
+    for bar in BARS:
         measured = ratios.get((bar.criterion, bar.b, bar.outputs), {}).get(bar.ratio)
         judged.append((bar, measured, bar.verdict(measured)))
     return judged
@@ -132,7 +128,7 @@ def record(cases: Sequence[Case]) -> dict[str, object]:
     return {
         **machine(),
         "logits": "standard normal, float32, forward and backward",
-        "cases": [asdict(case) for case in cases],
+        "cases": [{**asdict(case), "ratios": case.ratios()} for case in cases],
         "bars": [{**asdict(bar), "measured": value, "verdict": verdict} for bar, value, verdict in judge(cases)],
     }
 
@@ -141,20 +137,23 @@ def print_report(cases: Sequence[Case], console: Console) -> None:
     """The table of the cases and then the bars, without colours and lines where the output is not a terminal."""
     console.print(_table(cases, plain=not console.is_terminal))
     colours = {"pass": "green", "miss": "bold red", "not measured": "yellow"}
-    for bar, measured, verdict in judge(cases):
+    judged = judge(cases)
+    for bar, measured, verdict in judged:
         figure = "" if measured is None else f": {_short(measured)}"
         console.print(f"[{colours[verdict]}]{verdict:<12}[/] {bar}{figure}", highlight=False, soft_wrap=True)
+    missed = sum(verdict == "miss" for _, _, verdict in judged)
+    console.print(f"{missed} of {len(judged)} bars missed.", highlight=False)
 
 
 def _table(cases: Sequence[Case], plain: bool) -> Table:
-    table = Table(box=None if plain else box.SIMPLE_HEAD, padding=(0, 1), pad_edge=False)
+    table = Table(box=None, padding=(0, 1)) if plain else Table(box=box.SIMPLE_HEAD, padding=0)  # 80 columns are enough
     for heading in ("", "b", "K", ""):
         table.add_column(heading, justify="left" if not heading else "right", no_wrap=True)
     for heading in ("naive", "products", "cross-\nentropy", "ours", "naive\n/ours", "ours\n/products", "ours\n/CE"):
         table.add_column(heading, justify="right", no_wrap=True)
     for case in cases:
         size = (case.criterion.upper(), str(case.b), str(case.outputs))
-        ratios = [_short(value) for value in case.ratios.values()]
+        ratios = [_short(value) for value in case.ratios().values()]
         table.add_row(*size, "ms", *(_short(case.milliseconds[name]) for name in CONTENDERS), *ratios)
         memory = [_short(case.mebibytes[name]) for name in CONTENDERS]
         if case.milliseconds["naive"] is None:

@@ -39,11 +39,9 @@ def criterion(
     torch.set_num_threads(threads or before)
     try:
         screen, cases = Console(), []
-        for case in measure_cases(repeats):
+        for case in measure_cases(SIZES, repeats):
             cases.append(case)
-            if (
-                screen.is_terminal
-            ):  # lines and no live bar: one that redraws itself would take time from what is measured
+            if screen.is_terminal:  # a line and no live bar: one that redraws itself takes time from what is measured
                 name = f"{case.criterion.upper()} ({case.b}, {case.outputs})"
                 screen.print(f"{len(cases)}/{len(SIZES) * len(CRITERIA)}  {name}: {case.milliseconds['ours']} ms")
         write_json(out, record(cases))

@@ -84,92 +84,85 @@ class _Likelihood:
         self.dtype = torch.float64 if logits.dtype == torch.float64 else torch.float32
         self.floor = 1e-250 if self.dtype == torch.float64 else 1e-30  # below it, products of probabilities underflow
         self.p = torch.softmax(logits.to(self.dtype), 1)  # (b, K)
+        self.sure = self.p.amax(1) > NEAR_ONE  # (b,): s_hat is near one only between these
         self._not_p: Tensor | None = None
         self._logs: tuple[Tensor, Tensor] | None = None
         if learn:
             self.pull = torch.zeros_like(self.p)  # (b, K): sum_j G(i, j) p_j
-            self.centre = self.p.new_zeros(len(self.p))  # (b,): sum_j G(i, j) s_hat(i, j)
             self.direct: Tensor | None = None  # (b, K): gradient of the pairs computed in log space
 
     def tile(self, rows: slice, columns: slice, same: Tensor, weight: Tensor | None) -> Tensor:
         p_rows, p_columns = self.p[rows], self.p[columns]
         s_hat = p_rows @ p_columns.T
         different = 1 - s_hat
-        low, high = torch.stack(s_hat.aminmax()).tolist()
-        if high > NEAR_ONE:
+        near = bool(self.sure[rows].any()) and (rows == columns or bool(self.sure[columns].any()))
+        if near:
             exact = p_rows @ self._complement()[columns].T
             different = torch.where(s_hat > NEAR_ONE, exact, different)
-        loss, slope = self._loss_and_slope(s_hat, different, same)
-        if high > NEAR_ONE or high < 1 - NEAR_ONE:
-            self._restore_rounding(loss, s_hat, different)
+        loss, slope, violated = self._loss_and_slope(s_hat, different, same, near)
         if weight is not None:
             loss *= weight
             slope *= weight
-        if low < self.floor or high > NEAR_ONE:
-            violated = self._violated(s_hat, different, same, weight)
-            if bool(violated.any()):
-                i, j = violated.nonzero(as_tuple=True)
-                counted = loss.new_ones(len(i)) if weight is None else weight[i, j]
-                loss[i, j] = self._in_log_space(i + rows.start, j + columns.start, same[i, j].to(self.dtype), counted)
-                slope[i, j] = 0
-        if self.learn:
-            moment = s_hat.mul_(slope)
-            if rows == columns:  # symmetric: both halves give the same
-                self.pull[rows] += 2 * (slope @ p_rows)
-                self.centre[rows] += 2 * moment.sum(1)
-            else:
-                self.pull[rows] += slope @ p_columns
-                self.centre[rows] += moment.sum(1)
-                self.pull[columns] += slope.T @ p_rows
-                self.centre[columns] += moment.sum(0)
+        if violated is not None:
+            i, j = violated.nonzero(as_tuple=True)
+            counted = loss.new_ones(len(i)) if weight is None else weight[i, j]
+            loss[i, j] = self._in_log_space(i + rows.start, j + columns.start, same[i, j].to(self.dtype), counted)
+            slope[i, j] = 0
+        if self.learn and rows == columns:  # symmetric: both halves give the same
+            self.pull[rows] += 2 * (slope @ p_rows)
+        elif self.learn:
+            self.pull[rows].addmm_(slope, p_columns)
+            self.pull[columns].addmm_(slope.T, p_rows)
         return loss
 
     def listed(self, left: Tensor, right: Tensor, same: Tensor, weight: Tensor) -> Tensor:
         p_left, p_right = self.p[left], self.p[right]  # (P, K)
         s_hat = (p_left * p_right).sum(1)
         different = torch.where(s_hat > NEAR_ONE, (p_left * self._complement()[right]).sum(1), 1 - s_hat)
-        loss, slope = self._loss_and_slope(s_hat, different, same)
-        self._restore_rounding(loss, s_hat, different)
+        loss, slope, violated = self._loss_and_slope(s_hat, different, same, near=True)
         loss, slope = loss * weight, slope * weight
-        violated = self._violated(s_hat, different, same, weight)
-        if bool(violated.any()):
+        if violated is not None:
             loss[violated] = self._in_log_space(left[violated], right[violated], same[violated], weight[violated])
             slope[violated] = 0
         if self.learn:
             self.pull.index_add_(0, left, slope[:, None] * p_right).index_add_(0, right, slope[:, None] * p_left)
-            self.centre.index_add_(0, left, slope * s_hat).index_add_(0, right, slope * s_hat)
         return loss
 
     def gradient(self) -> Tensor:
-        gradient = self.p * (self.pull - self.centre[:, None])
+        gradient = self.p * self.pull
+        gradient -= self.p * gradient.sum(1, keepdim=True)  # p_i . pull_i = sum_j G(i, j) s_hat(i, j)
         if self.direct is not None:
             gradient += self.direct
         peak = self.p.argmax(1, keepdim=True)
         gradient.scatter_(1, peak, 0.0)
         return gradient.scatter_(1, peak, -gradient.sum(1, keepdim=True))
 
-    def _loss_and_slope(self, s_hat: Tensor, different: Tensor, same: Tensor) -> tuple[Tensor, Tensor]:
-        """The losses, and G: their derivative with respect to s_hat."""
-        if same.dtype == torch.bool:
-            likelihood = torch.where(same, s_hat, different).clamp_min_(self.floor)
-            slope = likelihood.reciprocal()
-            return likelihood.log_().neg_(), torch.where(same, -slope, slope) if self.learn else slope
-        s_hat, different = s_hat.clamp_min(self.floor), different.clamp_min(self.floor)
-        loss = -(same * s_hat.log() + (1 - same) * different.log())
-        return loss, (1 - same) / different - same / s_hat
+    def _loss_and_slope(
+        self, s_hat: Tensor, different: Tensor, same: Tensor, near: bool
+    ) -> tuple[Tensor, Tensor, Tensor | None]:
+        """The losses; G, their derivative with respect to s_hat; and which pairs these are wrong for, if any.
 
-    def _restore_rounding(self, loss: Tensor, s_hat: Tensor, different: Tensor) -> None:
-        """What s_hat + (1 - s_hat) misses of 1 in floats, the larger's log misses too; it shows in small losses."""
-        if float(loss.sum()) < SMALL_LOSS * loss.numel():
-            loss += (torch.maximum(s_hat, different) - 1) + torch.minimum(s_hat, different)
-
-    def _violated(self, s_hat: Tensor, different: Tensor, same: Tensor, weight: Tensor | None) -> Tensor:
-        """Pairs so wrong that the probability of their answer is below the floor."""
+        Those are so violated that the probability of their answer is below the floor.
+        """
+        violated = None
         if same.dtype == torch.bool:
-            violated = torch.where(same, s_hat, different) < self.floor
+            likelihood = torch.where(same, s_hat, different)
+            if float(likelihood.min()) < self.floor:
+                violated = likelihood < self.floor
+                likelihood.clamp_min_(self.floor)
+            loss = likelihood.log().neg_()
+            slope = torch.where(same, -1.0, 1.0).to(self.dtype).div_(likelihood)
         else:
-            violated = ((s_hat < self.floor) & (same > 0)) | ((different < self.floor) & (same < 1))
-        return violated if weight is None else violated & (weight != 0)
+            low, high = s_hat < self.floor, different < self.floor
+            if bool((low | high).any()):
+                violated = (low & (same > 0)) | (high & (same < 1))
+            s_hat, different = s_hat.clamp_min(self.floor), different.clamp_min(self.floor)
+            loss = -(same * s_hat.log() + (1 - same) * different.log())
+            slope = (1 - same) / different - same / s_hat
+        if near and float(loss.sum()) < SMALL_LOSS * loss.numel():
+            # What s_hat + (1 - s_hat) misses of 1 in floats, the log of the larger misses too.
+            loss += (torch.maximum(s_hat, different) - 1) + torch.minimum(s_hat, different)
+        return loss, slope, violated
 
     def _complement(self) -> Tensor:
         """1 - p without cancellation: at the largest p, the sum of the others. (b, K)"""

@@ -88,7 +88,8 @@ def train(
         about = {"settings": dataclasses.asdict(settings), "n_classes": n_classes, "steps_per_epoch": len(batches)}
         job = Job(network, batches, objective, optimizer, settings, n_classes, evaluate, folder, about)
         state = _restore(job)
-        with reporter(progress)(settings.epochs, len(batches), state.items) as show:
+        unfinished = state.epoch < settings.epochs
+        with reporter(progress and unfinished)(settings.epochs, len(batches), state) as show:
             while state.epoch < settings.epochs:
                 train_epoch(job, state, stop, show)
         if folder is not None:

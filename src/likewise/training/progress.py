@@ -22,8 +22,9 @@ SHOWN = ("epoch", "learning_rate", "loss", "accuracy")  # the columns that are n
 class Silent:
     """Shows nothing; the other two say the same things aloud."""
 
-    def __init__(self, epochs: int, steps_per_epoch: int, items_before: int = 0) -> None:
-        self.epochs, self.steps_per_epoch, self.items_before = epochs, steps_per_epoch, items_before
+    def __init__(self, epochs: int, steps_per_epoch: int, state: State) -> None:
+        self.epochs, self.steps_per_epoch = epochs, steps_per_epoch
+        self.items_before, self.steps_before = state.items, state.epoch * steps_per_epoch + state.step
         self.started = time.perf_counter()
 
     def __enter__(self) -> Self:
@@ -68,10 +69,10 @@ class Bar(Silent):
     def __enter__(self) -> Self:
         from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 
-        left = TextColumn("left")
-        columns = (TextColumn("{task.description}"), BarColumn(), TextColumn("{task.fields[figures]}"))
-        self.bar: Progress = Progress(*columns, TimeRemainingColumn(), left).__enter__()
-        self.task = self.bar.add_task("", total=self.epochs * self.steps_per_epoch, figures="")
+        texts = [TextColumn(text) for text in ("{task.description}", "{task.fields[figures]}", "left")]
+        self.bar: Progress = Progress(texts[0], BarColumn(), texts[1], TimeRemainingColumn(), texts[2]).__enter__()
+        total = self.epochs * self.steps_per_epoch
+        self.task = self.bar.add_task("", total=total, completed=self.steps_before, figures="")
         self.shown = -math.inf
         return self
 
@@ -81,15 +82,16 @@ class Bar(Silent):
     def step(self, state: State) -> None:
         if time.perf_counter() - self.shown < REFRESH:
             return
-        figures = self.figures(state.tally.loss, state.tally.accuracy(), state.items)
-        done = state.epoch * self.steps_per_epoch + state.step
-        name = f"epoch {state.epoch + 1}/{self.epochs}"
-        self.bar.update(self.task, completed=done, description=name, figures=figures)
         self.shown = time.perf_counter()
+        self._show(state.tally.loss, state.tally.accuracy(), state, state.epoch + 1)
 
     def epoch(self, row: Mapping[str, float], state: State) -> None:
-        figures = self.figures(row["loss"], row.get("accuracy", math.nan), state.items)
-        self.bar.update(self.task, completed=state.epoch * self.steps_per_epoch, figures=figures)
+        self._show(row["loss"], row.get("accuracy", math.nan), state, state.epoch)
+
+    def _show(self, loss: float, accuracy: float, state: State, epoch: int) -> None:
+        figures = self.figures(loss, accuracy, state.items)
+        done = state.epoch * self.steps_per_epoch + state.step
+        self.bar.update(self.task, completed=done, description=f"epoch {epoch}/{self.epochs}", figures=figures)
 
     def say(self, text: str) -> None:
         self.bar.console.print(text)
