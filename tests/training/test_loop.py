@@ -244,8 +244,8 @@ def test_the_measured_precision_is_kept_and_never_measured_again(
     assert run_once(network(), folder=tmp_path).settings.precision == "bfloat16"
 
 
-def stop_after(steps: int, folder: Path | None) -> None:
-    """Press Ctrl-C inside a step."""
+def stop_after(steps: int, folder: Path | None) -> str:
+    """Press Ctrl-C inside a step; what is said."""
     done = 0
 
     def pressing(net: nn.Module, batch: Batch) -> tuple[Tensor, Tensor]:
@@ -255,18 +255,16 @@ def stop_after(steps: int, folder: Path | None) -> None:
             signal.raise_signal(signal.SIGINT)
         return cross_entropy(net, batch)
 
-    with pytest.raises(Interrupted):
+    with pytest.raises(Interrupted) as stopped:
         train(network(), batches(), pressing, SETTINGS, n_classes=2, run=folder)
+    return str(stopped.value)
 
 
-def test_ctrl_c_says_where_it_stopped_and_how_to_go_on(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_ctrl_c_says_where_it_stopped_and_how_to_go_on(tmp_path: Path) -> None:
     handler = signal.getsignal(signal.SIGINT)
-    stop_after(7, tmp_path)
-    said = capsys.readouterr().out.splitlines()[-1]
-    assert said == "Stopped after step 2 of epoch 2; run the same command again to go on."
+    assert stop_after(7, tmp_path) == "Stopped after step 2 of epoch 2; run the same command again to go on."
     assert signal.getsignal(signal.SIGINT) is handler
-    stop_after(7, None)
-    assert "Stopped after step 2 of epoch 2; nothing was saved" in capsys.readouterr().out
+    assert "Stopped after step 2 of epoch 2; nothing was saved" in stop_after(7, None)
 
 
 def test_a_second_ctrl_c_stops_at_once() -> None:

@@ -10,7 +10,7 @@ import sys
 import typer
 
 from likewise import __version__
-from likewise.cli import data, demo, paper
+from likewise.cli import bench, data, demo, paper
 from likewise.errors import InputError
 
 app = typer.Typer(
@@ -23,6 +23,7 @@ app = typer.Typer(
 )
 app.command("demo")(demo.demo)
 app.add_typer(data.app, name="data")
+app.add_typer(bench.app, name="bench")
 app.add_typer(paper.app, name="paper")
 
 

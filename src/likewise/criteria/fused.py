@@ -7,14 +7,15 @@ together, in the forward pass; the backward pass only scales.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
+from dataclasses import replace
 from typing import Any, Literal, Protocol
 
 import torch
 from torch import Tensor
 
-from likewise.criteria.targets import Grid, Listing, read_target, tiles
+from likewise.criteria.targets import Grid, Listing, Tile, read_target
 
 Reduction = Literal["mean", "sum", "none"]
 
@@ -24,10 +25,10 @@ class Kernel(Protocol):
 
     dtype: torch.dtype
 
-    def tile(self, rows: slice, columns: slice, same: Tensor, weight: Tensor | None) -> Tensor:
-        """Weighted losses of a tile, (rows, columns)."""
+    def tile(self, tile: Tile) -> Tensor:
+        """Weighted losses of a tile, (rows, columns), before its share."""
 
-    def listed(self, left: Tensor, right: Tensor, same: Tensor, weight: Tensor) -> Tensor:
+    def listed(self, pairs: Listing) -> Tensor:
         """Weighted losses of listed pairs, (P,)."""
 
     def gradient(self) -> Tensor:
@@ -35,7 +36,6 @@ class Kernel(Protocol):
 
 
 MakeKernel = Callable[[Tensor, bool], Kernel]  # (logits, learn) -> kernel
-LISTED = 1 << 22  # floats gathered at a time from listed pairs: 16 MiB
 
 
 def criterion(
@@ -62,26 +62,8 @@ def criterion(
     return value
 
 
-def _walk(
-    kernel: Kernel, logits: Tensor, target: Grid | Listing, factor: Tensor | None = None
-) -> Iterator[tuple[Tensor, Tensor | None]]:
-    """Show a kernel every pair, and give the losses and weights of each part; `factor` multiplies the weights."""
-    b, outputs = logits.shape
-    if isinstance(target, Listing):
-        size = max(1, LISTED // outputs)
-        for start in range(0, len(target.left), size):
-            part = slice(start, start + size)
-            same, weight = target.same[part].to(kernel.dtype), target.weight[part].to(kernel.dtype)
-            weight = weight if factor is None else weight * factor[part]
-            yield kernel.listed(target.left[part], target.right[part], same, weight), weight
-        return
-    for rows, columns in tiles(b):
-        same, tile_weight = target.tile(rows, columns, kernel.dtype)
-        if factor is not None:  # the factor stands on and above the diagonal; a square tile shows each pair twice
-            tile_factor = factor[rows, columns]
-            tile_factor = tile_factor.triu() + tile_factor.triu(1).T if rows == columns else tile_factor
-            tile_weight = tile_factor if tile_weight is None else tile_weight * tile_factor
-        yield kernel.tile(rows, columns, same, tile_weight), tile_weight
+def _losses(kernel: Kernel, part: Tile | Listing) -> Tensor:
+    return kernel.tile(part) if isinstance(part, Tile) else kernel.listed(part)
 
 
 def _full_precision(device: str) -> AbstractContextManager[object]:
@@ -98,10 +80,9 @@ class _TotalLoss(torch.autograd.Function):
         with _full_precision(logits.device.type):
             kernel = make(logits.detach(), learn)
             total = count = 0.0
-            for losses, weight in _walk(kernel, logits, target):
-                total += float(losses.sum())
-                if mean:
-                    count += losses.numel() if weight is None else float(weight.sum())
+            for part in target.parts(logits.shape[1], kernel.dtype):
+                total += part.share * float(_losses(kernel, part).sum())
+                count += part.count() if mean else 0.0
             scale = (1.0 / count if count > 0 else 0.0) if mean else 1.0
             if learn:
                 ctx.save_for_backward(logits, kernel.gradient().mul_(scale).to(logits.dtype))
@@ -110,43 +91,60 @@ class _TotalLoss(torch.autograd.Function):
     @staticmethod
     def backward(ctx: Any, upstream: Tensor) -> tuple[Tensor, None, None, None]:
         logits, gradient = ctx.saved_tensors
-        gradient = _FirstDerivative.apply(logits, gradient)  # type: ignore[no-untyped-call]
-        return gradient * upstream.to(gradient.dtype), None, None, None
+        return _once(logits, gradient) * upstream.to(gradient.dtype), None, None, None
 
 
 class _EachLoss(torch.autograd.Function):
-    """The loss of each pair: (P,), or (b, b) with the losses above the diagonal and zeros elsewhere."""
+    """The loss of each pair: (P,), or (b, b) with the losses above the diagonal and zeros below."""
 
     @staticmethod
     def forward(ctx: Any, logits: Tensor, make: MakeKernel, target: Grid | Listing) -> Tensor:
-        b = len(logits)
         ctx.save_for_backward(logits)
         ctx.make, ctx.target = make, target
         with _full_precision(logits.device.type):
             kernel = make(logits.detach(), False)
-            losses = [part for part, _ in _walk(kernel, logits, target)]
-            if isinstance(target, Listing):
-                return torch.cat(losses) if losses else torch.zeros(0, dtype=kernel.dtype, device=logits.device)
-            matrix = torch.zeros(b, b, dtype=kernel.dtype, device=logits.device)
-            for (rows, columns), tile in zip(tiles(b), losses, strict=True):
-                matrix[rows, columns] = tile.triu() + tile.triu(1) if rows == columns else tile
-            return matrix
+            shape = (len(target.left),) if isinstance(target, Listing) else (len(logits), len(logits))
+            each = torch.zeros(shape, dtype=kernel.dtype, device=logits.device)
+            start = 0
+            for part in target.parts(logits.shape[1], kernel.dtype):
+                losses = _losses(kernel, part)
+                if isinstance(part, Listing):
+                    each[start : start + len(losses)] = losses
+                    start += len(losses)
+                else:  # a square tile has each pair twice, and a self-pair counts one half
+                    losses = losses.triu(1) + losses.triu().tril() / 2 if part.square else losses
+                    each[part.rows, part.columns] = losses
+            return each
 
     @staticmethod
     def backward(ctx: Any, upstream: Tensor) -> tuple[Tensor, None, None]:
         (logits,) = ctx.saved_tensors
         with _full_precision(logits.device.type), torch.no_grad():
             kernel = ctx.make(logits.detach(), True)
-            for _ in _walk(kernel, logits, ctx.target, upstream.to(kernel.dtype)):
-                pass
+            upstream = upstream.to(kernel.dtype)
+            start = 0
+            for part in ctx.target.parts(logits.shape[1], kernel.dtype):
+                if isinstance(part, Listing):
+                    factor = upstream[start : start + len(part.left)]
+                    start += len(part.left)
+                else:
+                    factor = upstream[part.rows, part.columns]
+                    factor = factor.triu() + factor.triu(1).T if part.square else factor
+                weight = factor if part.weight is None else part.weight * factor
+                _losses(kernel, replace(part, weight=weight))
             gradient = kernel.gradient().to(logits.dtype)
-        gradient = _FirstDerivative.apply(logits, gradient)  # type: ignore[no-untyped-call]
-        return gradient, None, None
+        return _once(logits, gradient), None, None
+
+
+def _once(logits: Tensor, gradient: Tensor) -> Tensor:
+    """The gradient as it is; where it may be differentiated again, whoever does so is told, and not given a zero."""
+    if not torch.is_grad_enabled():
+        return gradient
+    guarded: Tensor = _FirstDerivative.apply(logits, gradient)  # type: ignore[no-untyped-call]
+    return guarded
 
 
 class _FirstDerivative(torch.autograd.Function):
-    """The gradient as it is; whoever differentiates it again is told, and not given a zero."""
-
     @staticmethod
     def forward(ctx: Any, logits: Tensor, gradient: Tensor) -> Tensor:
         return gradient.view_as(gradient)

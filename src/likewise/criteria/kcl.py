@@ -20,6 +20,7 @@ import torch
 from torch import Tensor, nn
 
 from likewise.criteria.fused import Reduction, criterion
+from likewise.criteria.targets import Listing, Tile
 
 
 def kcl(
@@ -108,32 +109,35 @@ class _Divergence:
             self.first_mass = torch.zeros_like(self.mass)  # (b,): sum of the same W
             self.moment = torch.zeros_like(self.mass)  # (b,): sum over j of W(i, j) KL(i || j)
 
-    def tile(self, rows: slice, columns: slice, same: Tensor, weight: Tensor | None) -> Tensor:
-        same = same.to(self.dtype)
-        if rows == columns:  # symmetric: one direction holds both, each at half the weight it has in all
-            loss = self._one_way(rows, rows, same, None if weight is None else 2 * weight)
-            return (loss + loss.T) / 2
-        loss = self._one_way(rows, columns, same, weight)
-        return loss + self._one_way(columns, rows, same.T, None if weight is None else weight.T).T
+    def tile(self, tile: Tile) -> Tensor:
+        same = tile.same.to(self.dtype)
+        loss = self._one_way(tile.rows, tile.columns, same, tile.weight, tile)
+        if tile.square:  # symmetric: one direction holds both
+            return loss + loss.T
+        weight = None if tile.weight is None else tile.weight.T
+        return loss + self._one_way(tile.columns, tile.rows, same.T, weight, tile).T
 
-    def _one_way(self, first: slice, second: slice, same: Tensor, weight: Tensor | None) -> Tensor:
-        kl = self.negentropy[first, None] - self.p[first] @ self.log_p[second].T  # (first, second)
+    def _one_way(self, first: slice, second: slice, same: Tensor, weight: Tensor | None, tile: Tile) -> Tensor:
+        kl = torch.addmm(self.negentropy[first, None], self.p[first], self.log_p[second].T, alpha=-1)  # (first, second)
         loss, slope = self._loss_and_slope(kl, same, weight)
+        if tile.skips_diagonal:
+            loss.fill_diagonal_(0)
+            slope.fill_diagonal_(0)
         if self.learn:
-            self.push[second] += slope.T @ self.p[first]
-            self.mass[second] += slope.sum(0)
+            self.push[second].addmm_(slope.T, self.p[first])
+            self.mass[second].add_(slope.sum(0))
         if self.learn and not self.constant_target:
-            self.logs[first] += slope @ self.log_p[second]
-            self.first_mass[first] += slope.sum(1)
-            self.moment[first] += kl.mul_(slope).sum(1)
+            self.logs[first].addmm_(slope, self.log_p[second])
+            self.first_mass[first].add_(slope.sum(1))
+            self.moment[first].add_(kl.mul_(slope).sum(1))
         return loss
 
-    def listed(self, left: Tensor, right: Tensor, same: Tensor, weight: Tensor) -> Tensor:
-        loss = torch.zeros_like(same)
-        for first, second in ((left, right), (right, left)):
+    def listed(self, pairs: Listing) -> Tensor:
+        loss = torch.zeros_like(pairs.same)
+        for first, second in ((pairs.left, pairs.right), (pairs.right, pairs.left)):
             p, log_p = self.p[first], self.log_p[second]  # (P, K)
             kl = self.negentropy[first] - (p * log_p).sum(1)
-            one_way, slope = self._loss_and_slope(kl, same, weight)
+            one_way, slope = self._loss_and_slope(kl, pairs.same, pairs.weight)
             loss += one_way
             if self.learn:
                 self.push.index_add_(0, second, slope[:, None] * p)

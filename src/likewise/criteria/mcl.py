@@ -18,6 +18,7 @@ import torch
 from torch import Tensor, nn
 
 from likewise.criteria.fused import Reduction, criterion
+from likewise.criteria.targets import Listing, Tile
 
 NEAR_ONE = 0.9  # above it, 1 - s_hat is a sum of products and not a difference
 SMALL_LOSS = 1e-2  # below this mean, the rounding of probabilities near 1 shows in the loss
@@ -84,62 +85,74 @@ class _Likelihood:
         self.dtype = torch.float64 if logits.dtype == torch.float64 else torch.float32
         self.floor = 1e-250 if self.dtype == torch.float64 else 1e-30  # below it, products of probabilities underflow
         self.p = torch.softmax(logits.to(self.dtype), 1)  # (b, K)
-        self.sure = self.p.amax(1) > NEAR_ONE  # (b,): s_hat is near one only between these
+        least, most = self.p.aminmax() if len(logits) else (0.5, 0.5)
+        self.sure = float(most) > NEAR_ONE or float(least) < self.floor**0.5  # else floats hold every probability
         self._not_p: Tensor | None = None
         self._logs: tuple[Tensor, Tensor] | None = None
         if learn:
             self.pull = torch.zeros_like(self.p)  # (b, K): sum_j G(i, j) p_j
             self.direct: Tensor | None = None  # (b, K): gradient of the pairs computed in log space
 
-    def tile(self, rows: slice, columns: slice, same: Tensor, weight: Tensor | None) -> Tensor:
-        p_rows, p_columns = self.p[rows], self.p[columns]
+    def tile(self, tile: Tile) -> Tensor:
+        p_rows = self.p[tile.rows]
+        p_columns = p_rows if tile.square else self.p[tile.columns]
         s_hat = p_rows @ p_columns.T
-        different = 1 - s_hat
-        near = bool(self.sure[rows].any()) and (rows == columns or bool(self.sure[columns].any()))
-        if near:
-            exact = p_rows @ self._complement()[columns].T
-            different = torch.where(s_hat > NEAR_ONE, exact, different)
-        loss, slope, violated = self._loss_and_slope(s_hat, different, same, near)
-        if weight is not None:
-            loss *= weight
-            slope *= weight
+        violated = None
+        if self.sure or tile.same.dtype != torch.bool:
+            different = 1 - s_hat
+            if self.sure:
+                exact = p_rows @ self._complement()[tile.columns].T
+                different = torch.where(s_hat > NEAR_ONE, exact, different)
+            loss, slope, violated = self._loss_and_slope(s_hat, different, tile.same)
+        else:
+            slope = torch.add(~tile.same, s_hat, alpha=-1).reciprocal_()  # -1 / s_hat, or 1 / (1 - s_hat)
+            loss = slope.abs().log_()
+        if tile.weight is not None:
+            loss *= tile.weight
+            slope *= tile.weight
         if violated is not None:
             i, j = violated.nonzero(as_tuple=True)
-            counted = loss.new_ones(len(i)) if weight is None else weight[i, j]
-            loss[i, j] = self._in_log_space(i + rows.start, j + columns.start, same[i, j].to(self.dtype), counted)
+            weight = loss.new_ones(len(i)) if tile.weight is None else tile.weight[i, j]
+            items = i + tile.rows.start, j + tile.columns.start
+            same = tile.same[i, j].to(self.dtype)
+            if tile.skips_diagonal:
+                weight = weight * (i != j)
+            loss[i, j] = self._in_log_space(*items, same, weight, tile.share)
             slope[i, j] = 0
-        if self.learn and rows == columns:  # symmetric: both halves give the same
-            self.pull[rows] += 2 * (slope @ p_rows)
-        elif self.learn:
-            self.pull[rows].addmm_(slope, p_columns)
-            self.pull[columns].addmm_(slope.T, p_rows)
+        if tile.skips_diagonal:
+            loss.fill_diagonal_(0)
+            slope.fill_diagonal_(0)
+        if self.learn:
+            self.pull[tile.rows].addmm_(slope, p_columns)
+            if not tile.square:  # a square holds the other half of its pairs itself
+                self.pull[tile.columns].addmm_(slope.T, p_rows)
         return loss
 
-    def listed(self, left: Tensor, right: Tensor, same: Tensor, weight: Tensor) -> Tensor:
+    def listed(self, pairs: Listing) -> Tensor:
+        left, right, weight = pairs.left, pairs.right, pairs.weight
         p_left, p_right = self.p[left], self.p[right]  # (P, K)
         s_hat = (p_left * p_right).sum(1)
         different = torch.where(s_hat > NEAR_ONE, (p_left * self._complement()[right]).sum(1), 1 - s_hat)
-        loss, slope, violated = self._loss_and_slope(s_hat, different, same, near=True)
+        loss, slope, violated = self._loss_and_slope(s_hat, different, pairs.same)
         loss, slope = loss * weight, slope * weight
         if violated is not None:
-            loss[violated] = self._in_log_space(left[violated], right[violated], same[violated], weight[violated])
+            loss[violated] = self._in_log_space(left[violated], right[violated], pairs.same[violated], weight[violated])
             slope[violated] = 0
         if self.learn:
             self.pull.index_add_(0, left, slope[:, None] * p_right).index_add_(0, right, slope[:, None] * p_left)
         return loss
 
     def gradient(self) -> Tensor:
-        gradient = self.p * self.pull
-        gradient -= self.p * gradient.sum(1, keepdim=True)  # p_i . pull_i = sum_j G(i, j) s_hat(i, j)
+        gradient = torch._softmax_backward_data(self.pull, self.p, 1, self.dtype)
         if self.direct is not None:
             gradient += self.direct
-        peak = self.p.argmax(1, keepdim=True)
-        gradient.scatter_(1, peak, 0.0)
-        return gradient.scatter_(1, peak, -gradient.sum(1, keepdim=True))
+        if self.sure:
+            peak = self.p.argmax(1, keepdim=True)
+            gradient.scatter_(1, peak, 0.0)
+            gradient.scatter_(1, peak, -gradient.sum(1, keepdim=True))
+        return gradient
 
-    def _loss_and_slope(
-        self, s_hat: Tensor, different: Tensor, same: Tensor, near: bool
-    ) -> tuple[Tensor, Tensor, Tensor | None]:
+    def _loss_and_slope(self, s_hat: Tensor, different: Tensor, same: Tensor) -> tuple[Tensor, Tensor, Tensor | None]:
         """The losses; G, their derivative with respect to s_hat; and which pairs these are wrong for, if any.
 
         Those are so violated that the probability of their answer is below the floor.
@@ -150,8 +163,9 @@ class _Likelihood:
             if float(likelihood.min()) < self.floor:
                 violated = likelihood < self.floor
                 likelihood.clamp_min_(self.floor)
-            loss = likelihood.log().neg_()
-            slope = torch.where(same, -1.0, 1.0).to(self.dtype).div_(likelihood)
+            slope = likelihood.reciprocal()
+            slope = torch.where(same, -slope, slope)
+            loss = likelihood.log_().neg_()
         else:
             low, high = s_hat < self.floor, different < self.floor
             if bool((low | high).any()):
@@ -159,7 +173,7 @@ class _Likelihood:
             s_hat, different = s_hat.clamp_min(self.floor), different.clamp_min(self.floor)
             loss = -(same * s_hat.log() + (1 - same) * different.log())
             slope = (1 - same) / different - same / s_hat
-        if near and float(loss.sum()) < SMALL_LOSS * loss.numel():
+        if float(loss.sum()) < SMALL_LOSS * loss.numel():
             # What s_hat + (1 - s_hat) misses of 1 in floats, the log of the larger misses too.
             loss += (torch.maximum(s_hat, different) - 1) + torch.minimum(s_hat, different)
         return loss, slope, violated
@@ -183,7 +197,7 @@ class _Likelihood:
             self._logs = log_p, log_not_p
         return self._logs
 
-    def _in_log_space(self, i: Tensor, j: Tensor, same: Tensor, weight: Tensor) -> Tensor:
+    def _in_log_space(self, i: Tensor, j: Tensor, same: Tensor, weight: Tensor, share: float = 1.0) -> Tensor:
         """Weighted losses of pairs whose probabilities are too small for floats; adds their gradient to `direct`.
 
         log s_hat = logsumexp_k (log p_ik + log p_jk), and its derivative for item i is softmax_k of the same - p_i.
@@ -203,8 +217,8 @@ class _Likelihood:
             if self.direct is None:
                 continue
             w_same, w_different = (w * s)[:, None], (w * (1 - s))[:, None]
-            share = w_same * both.softmax(1)
+            credit = w_same * both.softmax(1)
             for item, blame in ((a, apart), (b, apart_turned)):
-                change = w[:, None] * log_p[item].exp() - share - w_different * blame.softmax(1)
-                self.direct.index_add_(0, item, change.to(self.dtype))
+                change = w[:, None] * log_p[item].exp() - credit - w_different * blame.softmax(1)
+                self.direct.index_add_(0, item, change.to(self.dtype), alpha=share)
         return losses

@@ -9,7 +9,9 @@ The first two become a `Grid`, read a tile at a time so that nothing of size b x
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import ClassVar
 
 import torch
 from torch import Tensor
@@ -24,6 +26,56 @@ class Listing:
     same: Tensor  # (P,) in [0, 1]
     weight: Tensor  # (P,); 0 where the pair is unknown
 
+    share: ClassVar[float] = 1.0
+
+    def parts(self, outputs: int, dtype: torch.dtype) -> Iterator[Listing]:
+        """The same pairs, so many at a time that their probabilities take 16 MiB."""
+        size = max(1, (1 << 22) // outputs)
+        for start in range(0, len(self.left), size):
+            end = start + size
+            same, weight = self.same[start:end].to(dtype), self.weight[start:end].to(dtype)
+            yield Listing(self.left[start:end], self.right[start:end], same, weight)
+
+    def count(self) -> float:
+        return float(self.weight.sum())
+
+
+@dataclass(frozen=True)
+class Tile:
+    """Every item of `rows` with every item of `columns`.
+
+    A tile on the diagonal is square and shows each pair twice, so it counts one half at each place. So does a
+    self-pair, which thereby has the share of one among the b^2 ordered pairs.
+    """
+
+    rows: slice
+    columns: slice
+    same: Tensor  # (rows, columns), bool from labels, else float in [0, 1]
+    weight: Tensor | None  # (rows, columns), 0 where the pair is unknown; None: every pair counts 1
+    self_pairs: bool
+
+    @property
+    def square(self) -> bool:
+        return self.rows == self.columns
+
+    @property
+    def share(self) -> float:
+        """What each place of the tile counts."""
+        return 0.5 if self.square else 1.0
+
+    @property
+    def skips_diagonal(self) -> bool:
+        return self.square and not self.self_pairs
+
+    def count(self) -> float:
+        """How many pairs there are, or the sum of their weights."""
+        if self.weight is not None:
+            total = float(self.weight.sum())
+            own = float(self.weight.diagonal().sum()) if self.skips_diagonal else 0.0
+        else:
+            total, own = self.same.numel(), len(self.same) if self.skips_diagonal else 0.0
+        return self.share * (total - own)
+
 
 @dataclass(frozen=True)
 class Grid:
@@ -33,31 +85,26 @@ class Grid:
     halved where only one of the two is known.
     """
 
+    items: int
     labels: Tensor | None  # int64 (b,), none unknown
     same: Tensor | None  # (b, b) in [0, 1] or NaN, where there are no labels
     weight: Tensor | None  # (b, b), or None: every known pair counts 1
     self_pairs: bool
 
-    def tile(self, rows: slice, columns: slice, dtype: torch.dtype) -> tuple[Tensor, Tensor | None]:
-        """`same` (bool from labels, else float) and `weight` of the unordered pairs in rows x columns.
+    def parts(self, outputs: int, dtype: torch.dtype) -> Iterator[Tile]:
+        for rows, columns in places(self.items):
+            if self.labels is None:
+                same, weight = self._matrix_tile(rows, columns, dtype)
+            else:
+                same = self.labels[rows].unsqueeze(1) == self.labels[columns]
+                weight = None if self.weight is None else self._weights(rows, columns).to(dtype)
+            yield Tile(rows, columns, same, weight, self.self_pairs)
 
-        A tile on the diagonal shows each pair twice, so it counts one half at each place; so does a self-pair, which
-        thereby has the share of one among the b^2 ordered pairs.
-        """
-        diagonal = rows == columns
-        if self.labels is not None:
-            same = self.labels[rows, None] == self.labels[None, columns]
-            weight = None if self.weight is None else _both_ways(self.weight, rows, columns).to(dtype)
-        else:
-            same, weight = self._matrix_tile(rows, columns, dtype)
-        if diagonal:
-            half = torch.full(same.shape, 0.5, dtype=dtype, device=same.device)
-            weight = half if weight is None else weight * half
-            if not self.self_pairs:
-                weight.fill_diagonal_(0.0)
-        return same, weight
+    def _weights(self, rows: slice, columns: slice) -> Tensor:
+        assert self.weight is not None
+        return (self.weight[rows, columns] + self.weight[columns, rows].T) / 2
 
-    def _matrix_tile(self, rows: slice, columns: slice, dtype: torch.dtype) -> tuple[Tensor, Tensor]:
+    def _matrix_tile(self, rows: slice, columns: slice, dtype: torch.dtype) -> tuple[Tensor, Tensor | None]:
         assert self.same is not None
         total = torch.zeros((), dtype=dtype, device=self.same.device)
         agree = total
@@ -69,20 +116,16 @@ class Grid:
             answers = same.nan_to_num(0.0) * weight
             total = total + (weight.T if turned else weight)
             agree = agree + (answers.T if turned else answers)
-        return agree / total.clamp_min(torch.finfo(dtype).tiny), total * 0.5
-
-
-def _both_ways(matrix: Tensor, rows: slice, columns: slice) -> Tensor:
-    return (matrix[rows, columns] + matrix[columns, rows].T) / 2
+        return agree / total.clamp_min(torch.finfo(dtype).tiny), total / 2
 
 
 ROWS, COLUMNS = 256, 1024  # a tile of floats is 1 MiB: the handful in use stay in the cache
 
 
-def tiles(b: int) -> list[tuple[slice, slice]]:
-    """Tiles that cover the pairs of b items on and above the diagonal (S_hat is symmetric); squares first in each row.
+def places(b: int) -> list[tuple[slice, slice]]:
+    """Rows and columns of the tiles that cover the pairs of b items, on and above the diagonal (s_hat is symmetric).
 
-    >>> tiles(300)
+    >>> places(300)
     [(slice(0, 256, None), slice(0, 256, None)), (slice(0, 256, None), slice(256, 300, None)),
      (slice(256, 300, None), slice(256, 300, None))]
     """
@@ -115,7 +158,7 @@ def read_target(
         if same.shape != (b, b):
             raise ValueError(f"same must have shape ({b}, {b}), one value a pair of the batch, got {_describe(same)}.")
         _check_range(same)
-        return logits, Grid(None, same, weight, self_pairs)
+        return logits, Grid(b, None, same, weight, self_pairs)
     return _read_labels(logits, same, weight, self_pairs)
 
 
@@ -127,13 +170,14 @@ def _read_labels(
             f"The target must be integer labels ({len(logits)},), a matrix ({len(logits)}, {len(logits)}), "
             f"or come with pairs; got {_describe(labels)}."
         )
-    known = labels >= 0
-    if not bool(known.all()):
-        if bool((labels < -1).any()):
-            raise ValueError(f"labels must be -1 (unknown) or more, got {int(labels.min())}.")
+    lowest = int(labels.min()) if len(labels) else 0
+    if lowest < -1:
+        raise ValueError(f"labels must be -1 (unknown) or more, got {lowest}.")
+    if lowest == -1:
+        known = labels >= 0
         logits, labels = logits[known], labels[known]
         weight = None if weight is None else weight[known][:, known]
-    return logits, Grid(labels, None, weight, self_pairs)
+    return logits, Grid(len(logits), labels, None, weight, self_pairs)
 
 
 def _read_listing(b: int, same: Tensor, pairs: Tensor, weight: Tensor | None, self_pairs: bool) -> Listing:

@@ -109,13 +109,13 @@ def train_epoch(job: Job, state: State, stop: StopRequest, show: Silent) -> None
         show.step(state)
         if stop.asked:
             _save(job, state)
-            raise _interrupted(job, show, f"step {state.step} of epoch {state.epoch + 1}")
+            raise _interrupted(job, f"step {state.step} of epoch {state.epoch + 1}")
     state.history.append(_row(job, state))
     state.epoch, state.step = state.epoch + 1, 0
     _save(job, state)
     show.epoch(state.history[-1], state)
     if stop.asked:
-        raise _interrupted(job, show, f"epoch {state.epoch}")
+        raise _interrupted(job, f"epoch {state.epoch}")
 
 
 def train_step(job: Job, state: State, batch: Batch) -> tuple[float, Tensor]:
@@ -174,11 +174,9 @@ def _write_results(run: Path, network: nn.Module, state: State) -> None:
     write_json(run / "metrics.json", metrics)
 
 
-def _interrupted(job: Job, show: Silent, place: str) -> Interrupted:
+def _interrupted(job: Job, place: str) -> Interrupted:
     how = "run the same command again to go on" if job.run else "nothing was saved, for there is no run folder"
-    message = f"Stopped after {place}; {how}."
-    show.say(message)
-    return Interrupted(message)
+    return Interrupted(f"Stopped after {place}; {how}.")
 
 
 def _global_step(job: Job, state: State) -> int:
