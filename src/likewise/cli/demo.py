@@ -28,12 +28,14 @@ def demo(
     seed: int = typer.Option(0, help="Another seed, other weights and another order."),
 ) -> None:
     """Learn the ten digits without one class label, and write a report. About 20 seconds on two cores."""
+    import torch
     from torch import nn
 
     from likewise.criteria import MCL
     from likewise.datasets import load
     from likewise.reporting import find_disagreements, write_report
 
+    torch.set_num_threads(1)  # 8x8 pictures are too small to share out, and so every machine gets the same digits
     digits = load("digits")
     n = len(digits.train)
     typer.echo(f"{n:,} handwritten digits; {n * (n - 1) // 2:,} pairs, same or different; no class label.")
