@@ -100,6 +100,14 @@ def test_a_weight_of_two_is_an_answer_given_twice(criterion) -> None:  # type: i
 
 
 @BOTH
+def test_labels_may_be_any_whole_numbers(criterion) -> None:  # type: ignore[no-untyped-def]
+    """2^24 + 1 and 2^53 + 1 are not floats; they must not be taken for their neighbours."""
+    for huge in (2**24, 2**53):
+        labels = huge + torch.arange(9) // 3
+        assert torch.equal(criterion(LOGITS, labels), criterion(LOGITS, torch.arange(9) // 3))
+
+
+@BOTH
 def test_labels_with_weights(criterion) -> None:  # type: ignore[no-untyped-def]
     weights = torch.rand(9, 9)
     weights = weights + weights.T

@@ -78,7 +78,7 @@ class _TotalLoss(torch.autograd.Function):
     def forward(ctx: Any, logits: Tensor, make: MakeKernel, target: Grid | Listing, mean: bool) -> Tensor:
         learn = ctx.needs_input_grad[0]
         with _full_precision(logits.device.type):
-            kernel = make(logits.detach(), learn)
+            kernel = make(logits, learn)
             total = count = 0.0
             for part in target.parts(logits.shape[1], kernel.dtype):
                 total += part.share * float(_losses(kernel, part).sum())
@@ -86,7 +86,7 @@ class _TotalLoss(torch.autograd.Function):
             scale = (1.0 / count if count > 0 else 0.0) if mean else 1.0
             if learn:
                 ctx.save_for_backward(logits, kernel.gradient().mul_(scale).to(logits.dtype))
-            return torch.tensor(total * scale, dtype=kernel.dtype, device=logits.device)
+            return torch.scalar_tensor(total * scale, dtype=kernel.dtype, device=logits.device)
 
     @staticmethod
     def backward(ctx: Any, upstream: Tensor) -> tuple[Tensor, None, None, None]:
@@ -102,7 +102,7 @@ class _EachLoss(torch.autograd.Function):
         ctx.save_for_backward(logits)
         ctx.make, ctx.target = make, target
         with _full_precision(logits.device.type):
-            kernel = make(logits.detach(), False)
+            kernel = make(logits, False)
             shape = (len(target.left),) if isinstance(target, Listing) else (len(logits), len(logits))
             each = torch.zeros(shape, dtype=kernel.dtype, device=logits.device)
             start = 0
@@ -120,7 +120,7 @@ class _EachLoss(torch.autograd.Function):
     def backward(ctx: Any, upstream: Tensor) -> tuple[Tensor, None, None]:
         (logits,) = ctx.saved_tensors
         with _full_precision(logits.device.type), torch.no_grad():
-            kernel = ctx.make(logits.detach(), True)
+            kernel = ctx.make(logits, True)
             upstream = upstream.to(kernel.dtype)
             start = 0
             for part in ctx.target.parts(logits.shape[1], kernel.dtype):

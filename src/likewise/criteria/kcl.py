@@ -110,7 +110,7 @@ class _Divergence:
             self.moment = torch.zeros_like(self.mass)  # (b,): sum over j of W(i, j) KL(i || j)
 
     def tile(self, tile: Tile) -> Tensor:
-        same = tile.same.to(self.dtype)
+        same = 1 - tile.different
         loss = self._one_way(tile.rows, tile.columns, same, tile.weight, tile)
         if tile.square:  # symmetric: one direction holds both
             return loss + loss.T

@@ -16,9 +16,10 @@ from __future__ import annotations
 
 import torch
 from torch import Tensor, nn
+from torch.nn.functional import linear
 
 from likewise.criteria.fused import Reduction, criterion
-from likewise.criteria.targets import Listing, Tile
+from likewise.criteria.targets import Listing, Tile, take
 
 NEAR_ONE = 0.9  # above it, 1 - s_hat is a sum of products and not a difference
 SMALL_LOSS = 1e-2  # below this mean, the rounding of probabilities near 1 shows in the loss
@@ -86,7 +87,7 @@ class _Likelihood:
         self.floor = 1e-250 if self.dtype == torch.float64 else 1e-30  # below it, products of probabilities underflow
         self.p = torch.softmax(logits.to(self.dtype), 1)  # (b, K)
         least, most = self.p.aminmax() if len(logits) else (0.5, 0.5)
-        self.sure = float(most) > NEAR_ONE or float(least) < self.floor**0.5  # else floats hold every probability
+        self.sure = float(most) > NEAR_ONE or float(least) < self.floor**0.5  # else floats hold all that is needed
         self._not_p: Tensor | None = None
         self._logs: tuple[Tensor, Tensor] | None = None
         if learn:
@@ -94,19 +95,15 @@ class _Likelihood:
             self.direct: Tensor | None = None  # (b, K): gradient of the pairs computed in log space
 
     def tile(self, tile: Tile) -> Tensor:
-        p_rows = self.p[tile.rows]
+        p_rows = take(self.p, tile.rows)
         p_columns = p_rows if tile.square else self.p[tile.columns]
-        s_hat = p_rows @ p_columns.T
-        violated = None
-        if self.sure or tile.same.dtype != torch.bool:
-            different = 1 - s_hat
-            if self.sure:
-                exact = p_rows @ self._complement()[tile.columns].T
-                different = torch.where(s_hat > NEAR_ONE, exact, different)
-            loss, slope, violated = self._loss_and_slope(s_hat, different, tile.same)
+        s_hat = linear(p_rows, p_columns)  # p_rows @ p_columns.T
+        exact = linear(p_rows, self._complement()[tile.columns]) if self.sure else None  # 1 - s_hat
+        if tile.certain:
+            loss, slope, violated = self._certain(s_hat, exact, tile.different)
         else:
-            slope = torch.add(~tile.same, s_hat, alpha=-1).reciprocal_()  # -1 / s_hat, or 1 / (1 - s_hat)
-            loss = slope.abs().log_()
+            apart = 1 - s_hat if exact is None else torch.where(s_hat > NEAR_ONE, exact, 1 - s_hat)
+            loss, slope, violated = self._soft(s_hat, apart, 1 - tile.different)
         if tile.weight is not None:
             loss *= tile.weight
             slope *= tile.weight
@@ -114,7 +111,7 @@ class _Likelihood:
             i, j = violated.nonzero(as_tuple=True)
             weight = loss.new_ones(len(i)) if tile.weight is None else tile.weight[i, j]
             items = i + tile.rows.start, j + tile.columns.start
-            same = tile.same[i, j].to(self.dtype)
+            same = 1 - tile.different[i, j]
             if tile.skips_diagonal:
                 weight = weight * (i != j)
             loss[i, j] = self._in_log_space(*items, same, weight, tile.share)
@@ -123,7 +120,7 @@ class _Likelihood:
             loss.fill_diagonal_(0)
             slope.fill_diagonal_(0)
         if self.learn:
-            self.pull[tile.rows].addmm_(slope, p_columns)
+            take(self.pull, tile.rows).addmm_(slope, p_columns)
             if not tile.square:  # a square holds the other half of its pairs itself
                 self.pull[tile.columns].addmm_(slope.T, p_rows)
         return loss
@@ -132,8 +129,8 @@ class _Likelihood:
         left, right, weight = pairs.left, pairs.right, pairs.weight
         p_left, p_right = self.p[left], self.p[right]  # (P, K)
         s_hat = (p_left * p_right).sum(1)
-        different = torch.where(s_hat > NEAR_ONE, (p_left * self._complement()[right]).sum(1), 1 - s_hat)
-        loss, slope, violated = self._loss_and_slope(s_hat, different, pairs.same)
+        apart = torch.where(s_hat > NEAR_ONE, (p_left * self._complement()[right]).sum(1), 1 - s_hat)
+        loss, slope, violated = self._soft(s_hat, apart, pairs.same)
         loss, slope = loss * weight, slope * weight
         if violated is not None:
             loss[violated] = self._in_log_space(left[violated], right[violated], pairs.same[violated], weight[violated])
@@ -152,31 +149,37 @@ class _Likelihood:
             gradient.scatter_(1, peak, -gradient.sum(1, keepdim=True))
         return gradient
 
-    def _loss_and_slope(self, s_hat: Tensor, different: Tensor, same: Tensor) -> tuple[Tensor, Tensor, Tensor | None]:
-        """The losses; G, their derivative with respect to s_hat; and which pairs these are wrong for, if any.
+    # Both of these give the losses; G, their derivative with respect to s_hat; and the pairs, if any, that are so
+    # violated that the probability of their answer is below the floor, for which neither is to be used.
 
-        Those are so violated that the probability of their answer is below the floor.
-        """
-        violated = None
-        if same.dtype == torch.bool:
-            likelihood = torch.where(same, s_hat, different)
-            if float(likelihood.min()) < self.floor:
-                violated = likelihood < self.floor
-                likelihood.clamp_min_(self.floor)
-            slope = likelihood.reciprocal()
-            slope = torch.where(same, -slope, slope)
-            loss = likelihood.log_().neg_()
-        else:
-            low, high = s_hat < self.floor, different < self.floor
-            if bool((low | high).any()):
-                violated = (low & (same > 0)) | (high & (same < 1))
-            s_hat, different = s_hat.clamp_min(self.floor), different.clamp_min(self.floor)
-            loss = -(same * s_hat.log() + (1 - same) * different.log())
-            slope = (1 - same) / different - same / s_hat
+    def _certain(self, s_hat: Tensor, exact: Tensor | None, different: Tensor) -> tuple[Tensor, Tensor, Tensor | None]:
+        """Where same is 0 or 1: the answer's probability is one number, and G is plus or minus its inverse."""
+        signed = different - s_hat  # -s_hat where same, 1 - s_hat where different
+        if exact is None:
+            slope = signed.reciprocal_()
+            return slope.abs().log_(), slope, None
+        signed = torch.where((s_hat > NEAR_ONE) & (different > 0), exact, signed)
+        likelihood, violated = signed.abs(), None
+        if float(likelihood.min()) < self.floor:
+            violated = likelihood < self.floor
+            likelihood, signed = likelihood.masked_fill_(violated, 1.0), signed.masked_fill_(violated, 1.0)
+        loss = likelihood.log().neg_()
         if float(loss.sum()) < SMALL_LOSS * loss.numel():
-            # What s_hat + (1 - s_hat) misses of 1 in floats, the log of the larger misses too.
-            loss += (torch.maximum(s_hat, different) - 1) + torch.minimum(s_hat, different)
-        return loss, slope, violated
+            loss += likelihood.sub_(1).add_(torch.where(different > 0, s_hat, exact))  # what rounding took from it
+        return loss, signed.reciprocal_(), violated
+
+    def _soft(self, s_hat: Tensor, apart: Tensor, same: Tensor) -> tuple[Tensor, Tensor, Tensor | None]:
+        """Where same is anything in [0, 1]; `apart` is 1 - s_hat."""
+        lost, violated = torch.minimum(s_hat, apart) < self.floor, None
+        if bool(lost.any()):
+            violated = lost & torch.where(s_hat < apart, same > 0, same < 1)
+            s_hat, apart = s_hat.clamp_min(self.floor), apart.clamp_min(self.floor)
+        loss = -(same * s_hat.log() + (1 - same) * apart.log())
+        if float(loss.sum()) < SMALL_LOSS * loss.numel():
+            loss += (torch.maximum(s_hat, apart) - 1) + torch.minimum(
+                s_hat, apart
+            )  # what rounding took from the larger
+        return loss, (1 - same) / apart - same / s_hat, violated
 
     def _complement(self) -> Tensor:
         """1 - p without cancellation: at the largest p, the sum of the others. (b, K)"""

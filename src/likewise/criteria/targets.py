@@ -17,7 +17,7 @@ import torch
 from torch import Tensor
 
 
-@dataclass(frozen=True)
+@dataclass(slots=True)
 class Listing:
     """Pairs one by one: items `left[p]` and `right[p]` are the same with probability `same[p]`, counted `weight[p]`."""
 
@@ -40,7 +40,7 @@ class Listing:
         return float(self.weight.sum())
 
 
-@dataclass(frozen=True)
+@dataclass(slots=True)
 class Tile:
     """Every item of `rows` with every item of `columns`.
 
@@ -50,22 +50,16 @@ class Tile:
 
     rows: slice
     columns: slice
-    same: Tensor  # (rows, columns), bool from labels, else float in [0, 1]
+    different: Tensor  # (rows, columns), 1 - same
+    certain: bool  # whether same is 0 or 1 throughout, as it is from labels
     weight: Tensor | None  # (rows, columns), 0 where the pair is unknown; None: every pair counts 1
-    self_pairs: bool
-
-    @property
-    def square(self) -> bool:
-        return self.rows == self.columns
+    square: bool
+    skips_diagonal: bool
 
     @property
     def share(self) -> float:
         """What each place of the tile counts."""
         return 0.5 if self.square else 1.0
-
-    @property
-    def skips_diagonal(self) -> bool:
-        return self.square and not self.self_pairs
 
     def count(self) -> float:
         """How many pairs there are, or the sum of their weights."""
@@ -73,11 +67,11 @@ class Tile:
             total = float(self.weight.sum())
             own = float(self.weight.diagonal().sum()) if self.skips_diagonal else 0.0
         else:
-            total, own = self.same.numel(), len(self.same) if self.skips_diagonal else 0.0
+            total, own = self.different.numel(), len(self.different) if self.skips_diagonal else 0.0
         return self.share * (total - own)
 
 
-@dataclass(frozen=True)
+@dataclass(slots=True)
 class Grid:
     """Every pair of the batch, from known class labels or from a matrix.
 
@@ -86,19 +80,22 @@ class Grid:
     """
 
     items: int
-    labels: Tensor | None  # int64 (b,), none unknown
+    labels: Tensor | None  # (b,), none unknown; whole numbers as float32, which compare several times faster than int64
     same: Tensor | None  # (b, b) in [0, 1] or NaN, where there are no labels
     weight: Tensor | None  # (b, b), or None: every known pair counts 1
     self_pairs: bool
 
     def parts(self, outputs: int, dtype: torch.dtype) -> Iterator[Tile]:
         for rows, columns in places(self.items):
+            square = rows == columns
             if self.labels is None:
                 same, weight = self._matrix_tile(rows, columns, dtype)
+                different = 1 - same
             else:
-                same = self.labels[rows].unsqueeze(1) == self.labels[columns]
+                different = (take(self.labels, rows).unsqueeze(1) - take(self.labels, columns)).ne_(0).to(dtype)
                 weight = None if self.weight is None else self._weights(rows, columns).to(dtype)
-            yield Tile(rows, columns, same, weight, self.self_pairs)
+            certain, skips_diagonal = self.labels is not None, square and not self.self_pairs
+            yield Tile(rows, columns, different, certain, weight, square, skips_diagonal)
 
     def _weights(self, rows: slice, columns: slice) -> Tensor:
         assert self.weight is not None
@@ -117,6 +114,11 @@ class Grid:
             total = total + (weight.T if turned else weight)
             agree = agree + (answers.T if turned else answers)
         return agree / total.clamp_min(torch.finfo(dtype).tiny), total / 2
+
+
+def take(tensor: Tensor, rows: slice) -> Tensor:
+    """`tensor[rows]`, which in a small batch is all of it, and slicing would cost as much as computing."""
+    return tensor if rows.stop - rows.start == len(tensor) else tensor[rows]
 
 
 ROWS, COLUMNS = 256, 1024  # a tile of floats is 1 MiB: the handful in use stay in the cache
@@ -170,14 +172,17 @@ def _read_labels(
             f"The target must be integer labels ({len(logits)},), a matrix ({len(logits)}, {len(logits)}), "
             f"or come with pairs; got {_describe(labels)}."
         )
-    lowest = int(labels.min()) if len(labels) else 0
+    least, most = labels.aminmax() if len(labels) else (0, 0)
+    lowest = int(least)
     if lowest < -1:
         raise ValueError(f"labels must be -1 (unknown) or more, got {lowest}.")
     if lowest == -1:
         known = labels >= 0
         logits, labels = logits[known], labels[known]
         weight = None if weight is None else weight[known][:, known]
-    return logits, Grid(len(logits), labels, None, weight, self_pairs)
+    if int(most) >= 1 << 24:  # more than float32 can count to
+        labels = torch.unique(labels, return_inverse=True)[1]
+    return logits, Grid(len(logits), labels.to(torch.float32), None, weight, self_pairs)
 
 
 def _read_listing(b: int, same: Tensor, pairs: Tensor, weight: Tensor | None, self_pairs: bool) -> Listing:
