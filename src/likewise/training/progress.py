@@ -39,9 +39,6 @@ class Silent:
     def epoch(self, row: Mapping[str, float], state: State) -> None:
         """After every epoch, with its row of the history."""
 
-    def say(self, text: str) -> None:
-        """A sentence to the user."""
-
     def figures(self, loss: float, accuracy: float, items: int) -> str:
         rate = (items - self.items_before) / max(time.perf_counter() - self.started, 1e-9)
         known = "" if math.isnan(accuracy) else f"  ACC {100 * accuracy:.2f} %"
@@ -57,10 +54,7 @@ class Lines(Silent):
         ahead = state.items / state.epoch * (self.epochs - state.epoch)
         left = (time.perf_counter() - self.started) / max(done, 1) * ahead
         others = "".join(f"  {name} {value:.4g}" for name, value in row.items() if name not in SHOWN)
-        self.say(f"epoch {state.epoch}/{self.epochs}  {figures}{others}  {_clock(left)} left")
-
-    def say(self, text: str) -> None:
-        print(text, flush=True)
+        print(f"epoch {state.epoch}/{self.epochs}  {figures}{others}  {_clock(left)} left", flush=True)
 
 
 class Bar(Silent):
@@ -92,9 +86,6 @@ class Bar(Silent):
         figures = self.figures(loss, accuracy, state.items)
         done = state.epoch * self.steps_per_epoch + state.step
         self.bar.update(self.task, completed=done, description=f"epoch {epoch}/{self.epochs}", figures=figures)
-
-    def say(self, text: str) -> None:
-        self.bar.console.print(text)
 
 
 def reporter(progress: bool) -> type[Silent]:
