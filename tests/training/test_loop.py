@@ -345,3 +345,13 @@ def test_no_checkpoint_ever_holds_weights_that_are_no_numbers(tmp_path: Path) ->
     with pytest.raises(Diverged, match=r"weights 0\.weight are no longer finite at step 5 of epoch 1 \(step 5 of"):
         train(network(), batches(), objective, SETTINGS, run=tmp_path, progress=False)
     assert {path.name for path in tmp_path.iterdir()} == {"config.json"}
+
+
+def test_a_plain_dataset_or_loader_is_read_through_loader_batches() -> None:
+    data = torch.utils.data.TensorDataset(*two_clouds())
+    loader = torch.utils.data.DataLoader(data, batch_size=16, shuffle=True)
+    for plain in (data, loader):
+        trained, expected = network(), network()
+        train(trained, plain, cross_entropy, SETTINGS, n_classes=2, progress=False)
+        train(expected, LoaderBatches(plain, 16), cross_entropy, SETTINGS, n_classes=2, progress=False)
+        assert all(torch.equal(a, b) for a, b in zip(weights(trained), weights(expected), strict=True))

@@ -6,17 +6,20 @@ import dataclasses
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import torch
 from torch import Tensor, nn
 from torch.optim import Optimizer
+from torch.utils.data import DataLoader, Dataset
 
 from likewise.training.batches import Batch, Batches
 from likewise.training.checkpoint import State, load_checkpoint, save_checkpoint
 from likewise.training.configuration import settle
 from likewise.training.divergence import check_loss, check_weights
 from likewise.training.interruption import Interrupted, StopRequest, stop_request
+from likewise.training.loader import LoaderBatches
 from likewise.training.optimizers import build_optimizer
 from likewise.training.precision import Objective, forward, move
 from likewise.training.predict import evaluating, modes_kept
@@ -58,7 +61,7 @@ class Job:
 
 def train(
     network: nn.Module,
-    batches: Batches,
+    batches: Batches | DataLoader[Any] | Dataset[Any],
     objective: Objective,
     settings: Settings,
     *,
@@ -70,6 +73,7 @@ def train(
 ) -> TrainingResult:
     """Train the network in place; with a folder `run`, so that a killed run goes on where it was.
 
+    A torch Dataset or DataLoader may stand in place of the batches: it is read through `LoaderBatches`.
     `objective(network, batch)` gives (loss, logits) and must depend on nothing but its arguments and the global
     generators, which are seeded for each step. Labels are counted for the accuracy of the history, where `n_classes`
     is given; only the objective can make them part of the training. `evaluate(network, confusion)` adds its columns to
@@ -81,6 +85,8 @@ def train(
     history, bit for bit; a finished run returns its result at once.
     """
     folder = None if run is None else Path(run)
+    if isinstance(batches, DataLoader | Dataset):
+        batches = LoaderBatches(batches, settings.batch_size, settings.seed)
     with reserved(folder), reproducible(), modes_kept(network), stop_request() as stop:
         network.train()
         settings = settle(folder, settings, config or {}, network, batches, objective)
