@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import pytest
+import typer
+from typer.testing import CliRunner
 
 from likewise import InputError, __version__, cli
 
@@ -29,19 +31,18 @@ def test_version_and_help(monkeypatch: pytest.MonkeyPatch, capsys: pytest.Captur
         (KeyboardInterrupt(), 130, "Stopped.\n"),
     ],
 )
-def test_how_it_ends(
-    monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
-    error: BaseException,
-    code: int,
-    said: str,
-) -> None:
+def test_how_it_ends(error: BaseException, code: int, said: str) -> None:
+    app = typer.Typer(cls=cli.Commands, pretty_exceptions_enable=False)
+
+    @app.callback()
+    def group() -> None: ...
+
+    @app.command()
     def broken() -> None:
         raise error
 
-    monkeypatch.setattr(cli, "app", broken)
-    assert run(monkeypatch) == code
-    assert capsys.readouterr().err == said
+    result = CliRunner().invoke(app, ["broken"])
+    assert (result.exit_code, result.stderr) == (code, said)
 
 
 def test_an_unknown_command_is_a_usage_error(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -5,16 +5,33 @@ Nothing here imports torch; a command's file imports what it needs when it runs,
 
 from __future__ import annotations
 
-import sys
+from typing import Any
 
 import typer
+from typer.core import TyperGroup
 
 from likewise import __version__
 from likewise.cli import bench, data, demo, paper
 from likewise.errors import InputError
 
+
+class Commands(TyperGroup):
+    """Every command, and how it ends: bad input in one sentence and exit code 2, Ctrl-C in 130."""
+
+    def invoke(self, ctx: Any) -> Any:
+        try:
+            return super().invoke(ctx)
+        except InputError as error:
+            typer.echo(f"likewise: {error}", err=True)
+            raise typer.Exit(2) from error
+        except KeyboardInterrupt as stop:
+            typer.echo(str(stop) or "Stopped.", err=True)
+            raise typer.Exit(130) from stop
+
+
 app = typer.Typer(
     name="likewise",
+    cls=Commands,
     help="Likewise learns classes from same-or-different answers.",
     no_args_is_help=True,
     add_completion=False,
@@ -35,12 +52,4 @@ def likewise(version: bool = typer.Option(False, "--version", help="Print the ve
 
 
 def main() -> None:
-    """Run the command; bad input ends in one sentence and exit code 2, Ctrl-C in 130."""
-    try:
-        app()
-    except InputError as error:
-        typer.echo(f"likewise: {error}", err=True)
-        sys.exit(2)
-    except KeyboardInterrupt as stop:
-        typer.echo(str(stop) or "Stopped.", err=True)
-        sys.exit(130)
+    app()
