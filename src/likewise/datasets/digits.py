@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import numpy as np
 import torch
-from sklearn.datasets import load_digits as sklearn_digits
 
 from likewise.datasets.items import DataSet, Items
 from likewise.datasets.statistics import channel_statistics
@@ -17,7 +16,9 @@ def load_digits() -> DataSet:
     >>> digits.train.inputs.shape, len(digits.test)
     (torch.Size([1442, 1, 8, 8]), 355)
     """
-    images, labels = sklearn_digits(return_X_y=True)
+    from sklearn.datasets import load_digits as embedded  # takes seconds to import, and only this set needs it
+
+    images, labels = embedded(return_X_y=True)
     labels = labels.astype(np.int64)
     pixels = np.rint(images * (255 / 16)).astype(np.uint8).reshape(-1, 1, 8, 8)  # grey levels 0..16 -> 0..255
 
