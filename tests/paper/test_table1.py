@@ -38,7 +38,7 @@ def recipe() -> Recipe:
     treatments = {"pretrain": Treatment(expect=3.0, settings=SETTINGS, pretrain_labels=30)}
     kcl = {"margin": 2.0, "constant_target": True}
     expect = {"ce": 1.0, "kcl": 2.0, "mcl": 3.0}
-    return Recipe("table1", 1, "blobs", "mlp", SETTINGS, Augmentation(), kcl, expect, treatments)
+    return Recipe("table1", 1, "blobs", "mlp", SETTINGS, Augmentation(), kcl, {"self_pairs": True}, expect, treatments)
 
 
 @pytest.mark.parametrize("criterion", ["ce", "kcl", "mcl"])
@@ -121,7 +121,10 @@ def test_stratified_subset(data: DataSet) -> None:
 def test_the_criterion_has_the_recipes_arguments(recipe: Recipe) -> None:
     other = replace(recipe, kcl={"margin": 3.0, "constant_target": False})
     assert isinstance(table1.criterion_of(Entry(recipe, "ce")), nn.CrossEntropyLoss)
-    assert isinstance(table1.criterion_of(Entry(recipe, "mcl")), MCL)
+    mcl = table1.criterion_of(Entry(recipe, "mcl"))
+    assert isinstance(mcl, MCL)
+    assert mcl.self_pairs
+    assert not table1.criterion_of(Entry(replace(recipe, mcl={"self_pairs": False}), "mcl")).self_pairs
     logits, labels = torch.tensor([[4.0, 0.0], [0.0, 4.0]]), torch.tensor([0, 1])
     losses = [table1.criterion_of(Entry(each, "kcl"))(logits, labels) for each in (recipe, other)]
     expected = [KCL(margin=margin)(logits, labels) for margin in (2.0, 3.0)]

@@ -35,6 +35,7 @@ class Recipe:
     settings: Settings
     augmentation: Augmentation
     kcl: Mapping[str, float | bool]  # arguments of the criterion
+    mcl: Mapping[str, bool]  # likewise
     expect: Mapping[str, float]  # criterion -> test error in %
     treatments: Mapping[str, Treatment] = field(default_factory=dict)  # of KCL
 
@@ -71,6 +72,7 @@ def read_recipe(file: Traversable) -> Recipe:
         settings=settings,
         augmentation=Augmentation(**_checked(file.name, "augmentation", top.get("augmentation", {}), AUGMENTATION)),
         kcl=_checked(file.name, "kcl", top["kcl"], KCL, required=set(KCL)),
+        mcl=_checked(file.name, "mcl", top["mcl"], MCL, required=set(MCL)),
         expect=_checked(file.name, "expect", top["expect"], EXPECT, required=set(EXPECT)),
         treatments=treatments,
     )
@@ -119,7 +121,7 @@ EPOCHS: Kind = ("a list of epochs in rising order", _epochs)
 TOP: dict[str, Kind] = {
     **dict.fromkeys(("table", "dataset", "network"), TEXT),
     "row": WHOLE,
-    **dict.fromkeys(("training", "augmentation", "kcl", "expect", "treatment"), TABLE),
+    **dict.fromkeys(("training", "augmentation", "kcl", "mcl", "expect", "treatment"), TABLE),
 }
 TRAINING: dict[str, Kind] = {
     "epochs": WHOLE,
@@ -135,6 +137,7 @@ TRAINING: dict[str, Kind] = {
 SCHEDULE = {"epochs", "batch_size", "optimizer", "learning_rate"}  # what every recipe must say of its training
 AUGMENTATION: dict[str, Kind] = {"crop_padding": WHOLE, "flip": SWITCH}
 KCL: dict[str, Kind] = {"margin": NUMBER, "constant_target": SWITCH}
+MCL: dict[str, Kind] = {"self_pairs": SWITCH}
 EXPECT: dict[str, Kind] = dict.fromkeys(CRITERIA, NUMBER)
 TREATMENT: dict[str, Kind] = {"expect": NUMBER, "training": TABLE, "pretrain_labels": WHOLE}
 

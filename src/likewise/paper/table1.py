@@ -79,7 +79,7 @@ def criterion_of(entry: Entry) -> nn.Module:
         return nn.CrossEntropyLoss()
     if entry.criterion == "kcl":
         return KCL(margin=float(entry.recipe.kcl["margin"]), constant_target=bool(entry.recipe.kcl["constant_target"]))
-    return MCL()
+    return MCL(self_pairs=entry.recipe.mcl["self_pairs"])
 
 
 def beyond_settings(entry: Entry) -> dict[str, object]:
@@ -87,6 +87,8 @@ def beyond_settings(entry: Entry) -> dict[str, object]:
     told: dict[str, object] = {"augmentation": asdict(entry.recipe.augmentation)}
     if entry.criterion == "kcl":
         told["kcl"] = dict(entry.recipe.kcl)
+    if entry.criterion == "mcl":
+        told["mcl"] = dict(entry.recipe.mcl)
     if entry.pretrain_labels:
         told["pretrain_labels"] = entry.pretrain_labels
     return told
