@@ -81,7 +81,7 @@ def test_packaged_settings_are_the_papers(recipe) -> None:
     assert recipe.settings == Settings(epochs, batch_size, optimizer, rate, drops=drops)
     assert recipe.augmentation == (Augmentation() if recipe.dataset == "mnist" else Augmentation(4, True))
     assert recipe.kcl == {"margin": 2.0, "constant_target": True}
-    assert recipe.mcl == {"self_pairs": recipe.dataset != "mnist"}
+    assert recipe.mcl == {"self_pairs": True}
     if "long" in recipe.treatments:
         long = recipe.treatments["long"].settings
         assert long == Settings(1400, 100, "sgd", 0.2, drops=(800, 1200))
