@@ -68,6 +68,19 @@ def test_counts_start_at_one(threads_told: list[str], tmp_path: Path, option: st
     assert threads_told == []
 
 
+def test_answers_are_made_up_measured_and_forgotten(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TMPDIR", str(tmp_path))
+    monkeypatch.setattr("tempfile.tempdir", None)  # ask again
+    out = tmp_path / "new" / "pairs.json"
+    ran = CliRunner().invoke(app, ["pairs", "--out", str(out), "--answers", "200"])
+    assert ran.exit_code == 0, ran.output
+    written = json.loads(out.read_text())
+    assert (written["answers"], [step["name"] for step in written["steps"]]) == (200, ["load", "close", "check"])
+    assert ran.output.splitlines()[1].startswith("load ")
+    assert ran.output.endswith(f"Wrote {out}.\n")
+    assert [path.name for path in tmp_path.iterdir()] == ["new"]
+
+
 def test_importing_the_command_does_not_import_torch() -> None:
     code = "import sys, likewise.cli.bench; sys.exit('torch' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0

@@ -16,6 +16,7 @@ from safetensors.torch import load_file
 from torch import nn
 
 from likewise.errors import InputError
+from likewise.files import write_whole
 from likewise.training import write_json
 from likewise.training.run_folder import (
     first_difference,
@@ -23,31 +24,7 @@ from likewise.training.run_folder import (
     reserved,
     write_history,
     write_model,
-    write_whole,
 )
-
-
-def test_a_failed_write_leaves_the_old_file_and_nothing_else(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    path = tmp_path / "a.json"
-    write_whole(path, "old")
-
-    def fail(self: Path, target: Path) -> Path:
-        assert self.parent == target.parent  # a rename between two file systems is a copy
-        assert self.read_text() == "new"
-        raise OSError("disk full")
-
-    monkeypatch.setattr(Path, "replace", fail)
-    with pytest.raises(OSError, match="disk full"):
-        write_whole(path, "new")
-    assert path.read_text() == "old"
-    assert list(tmp_path.iterdir()) == [path]
-
-
-def test_rubbish_from_a_kill_is_in_nobodys_way(tmp_path: Path) -> None:
-    (tmp_path / ".a.json.tmp").write_bytes(b"x" * 10_000)
-    write_whole(tmp_path / "a.json", "new")
-    assert (tmp_path / "a.json").read_text() == "new"
-    assert len(list(tmp_path.iterdir())) == 1
 
 
 def test_json_is_plain(tmp_path: Path) -> None:

@@ -51,9 +51,9 @@ def side_by_side(calls: Mapping[str, Call], repeats: Mapping[str, int]) -> dict[
 
 def added_mebibytes(call: Call) -> float:
     """By how much a call raises the peak of this process's memory; meant for a process that runs nothing else."""
-    before = _peak_bytes()
+    before = peak_bytes()
     call()
-    return (_peak_bytes() - before) / MEBIBYTE
+    return (peak_bytes() - before) / MEBIBYTE
 
 
 def mebibytes_alone(module: str, *arguments: str) -> float | None:
@@ -77,7 +77,7 @@ def available_bytes() -> int:
     return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
 
 
-def _peak_bytes() -> int:
+def peak_bytes() -> int:
     """The most memory this process had at any moment.
 
     Not ru_maxrss where there is another way: Linux lets a process inherit it from the one that started it.

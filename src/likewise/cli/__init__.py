@@ -11,7 +11,7 @@ import typer
 from typer.core import TyperGroup
 
 from likewise import __version__
-from likewise.cli import bench, data, demo, paper
+from likewise.cli import bench, check, data, demo, paper
 from likewise.errors import InputError
 
 
@@ -39,6 +39,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
 )
 app.command("demo")(demo.demo)
+app.command("check")(check.check)
 app.add_typer(data.app, name="data")
 app.add_typer(bench.app, name="bench")
 app.add_typer(paper.app, name="paper")

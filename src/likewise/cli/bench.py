@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import tempfile
 from pathlib import Path
 from typing import Annotated
 
@@ -48,6 +49,27 @@ def criterion(
     finally:
         torch.set_num_threads(before)
     print_report(cases, screen if screen.is_terminal else Console(width=120))
+    typer.echo(f"Wrote {out}.")
+
+
+@app.command()
+def pairs(
+    out: Annotated[Path, typer.Option(help="The JSON file to write.")] = Path("benchmarks/pairs.json"),
+    answers: Annotated[int, typer.Option(min=1, help="How many answers to make up.")] = 10_000_000,
+) -> None:
+    """Made-up answers from a CSV file: to load, close and check them."""
+    _check_writable(out)
+
+    from likewise.benchmarks.pairs import measure_alone, record, report, write_answers
+    from likewise.training.run_folder import write_json
+
+    with tempfile.TemporaryDirectory() as folder:
+        file = Path(folder) / "answers.csv"
+        write_answers(file, answers)
+        steps = measure_alone(file)
+    write_json(out, record(answers, steps))
+    for line in report(answers, steps):
+        typer.echo(line)
     typer.echo(f"Wrote {out}.")
 
 

@@ -54,8 +54,8 @@ def show(
     check: bool = typer.Option(False, "--check", help="Write nothing; exit 1 where the page is out of date."),
 ) -> None:
     """Write RESULTS.md: the paper's figures beside those of the records."""
+    from likewise.files import write_whole
     from likewise.paper.results_page import results_page
-    from likewise.training.run_folder import write_whole
 
     page = results_page(results)
     if check:

@@ -21,8 +21,9 @@ from torch import Tensor, nn
 from torch.optim import Optimizer
 
 from likewise.errors import InputError
+from likewise.files import write_whole
 from likewise.training.optimizers import optimizer_tensors, restore_optimizer
-from likewise.training.run_folder import first_difference, network_tensors, plain, stored, write_whole
+from likewise.training.run_folder import first_difference, network_tensors, plain, stored
 from likewise.training.tally import Tally
 
 VERSION = 1

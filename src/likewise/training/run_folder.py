@@ -19,6 +19,7 @@ from safetensors.torch import save
 from torch import Tensor, nn
 
 from likewise.errors import InputError
+from likewise.files import write_whole
 
 if sys.platform != "win32":  # Windows has no such lock
     import fcntl
@@ -50,26 +51,6 @@ def _lock(descriptor: int, folder: Path) -> None:
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError as error:
         raise InputError(f"{folder} is in use by another process; wait for its end or use another folder.") from error
-
-
-def write_whole(path: Path, content: bytes | str) -> None:
-    """Write a file so that at any moment, even of a kill or a power cut, the old one or the new one is there, whole."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    temporary = path.with_name(f".{path.name}.tmp")  # one fixed name: what a kill leaves is overwritten the next time
-    try:
-        with temporary.open("wb") as file:
-            file.write(content.encode() if isinstance(content, str) else content)
-            file.flush()
-            os.fsync(file.fileno())
-        temporary.replace(path)
-    finally:
-        temporary.unlink(missing_ok=True)
-    if os.name != "nt":  # Windows cannot open a folder
-        folder = os.open(path.parent, os.O_RDONLY)
-        try:
-            os.fsync(folder)
-        finally:
-            os.close(folder)
 
 
 def write_json(path: Path | str, value: object) -> None:

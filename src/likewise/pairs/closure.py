@@ -1,0 +1,152 @@
+"""What answers imply: same is transitive, and two groups of which one pair is different are different throughout.
+
+    a=b, b=c  implies  a=c          the components of the graph of "same" answers
+    a=b, b!=d implies  a!=d         the pairs of components with a "different" answer between them
+
+The components and these pairs of them are all that is kept: a list of the implied pairs would grow with n^2.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy.sparse import coo_array
+from scipy.sparse.csgraph import connected_components
+
+from likewise.pairs.keys import distinct, keys, pairs_of
+
+if TYPE_CHECKING:
+    from likewise.pairs.pairs import Pairs
+
+Ints = NDArray[np.int64]
+
+
+@dataclass(frozen=True, eq=False)
+class Closure:
+    """The components of n items, and which of them are different.
+
+    Where answers contradict one another, the chain of "same" answers has the last word; `n_contradicted` counts the
+    "different" answers it overrules, and `Pairs.repair` removes the cause.
+    """
+
+    component: Ints  # (n,) numbered in the order of their first items
+    n_components: int
+    different: Ints  # (m, 2) pairs of components, the smaller first, sorted
+    n_contradicted: int
+    answered_same: int  # pairs of items, each counted once
+    answered_different: int  # likewise, without the contradicted
+
+    @cached_property
+    def sizes(self) -> Ints:
+        return np.bincount(self.component, minlength=self.n_components)
+
+    @property
+    def known_same(self) -> int:
+        """The number of pairs of items known to be the same, answered or implied."""
+        return int((self.sizes * (self.sizes - 1) // 2).sum())
+
+    @property
+    def known_different(self) -> int:
+        """The number of pairs of items known to be different, answered or implied."""
+        return int((self.sizes[self.different[:, 0]] * self.sizes[self.different[:, 1]]).sum())
+
+    @property
+    def implied_same(self) -> int:
+        """The number of pairs that were not answered and must be the same."""
+        return self.known_same - self.answered_same
+
+    @property
+    def implied_different(self) -> int:
+        """The number of pairs that were not answered and must be different."""
+        return self.known_different - self.answered_different
+
+    def target(self, index: ArrayLike) -> NDArray[np.float32]:
+        """The (b, b) target of a batch of b items: 1 same, 0 different, NaN unknown; 1 on the diagonal."""
+        there, place = np.unique(self.component[np.asarray(index, dtype=np.int64)], return_inverse=True)
+        known = self._different_among(there)
+        target = np.where(known | known.T, np.float32(0), np.float32(np.nan))
+        np.fill_diagonal(target, 1)
+        return target[place[:, None], place]  # (b, b)
+
+    def answers_about(self, i: ArrayLike, j: ArrayLike) -> NDArray[np.float32]:
+        """What is known of the pairs (i, j), one by one: 1 same, 0 different, NaN unknown."""
+        i, j = np.broadcast_arrays(np.atleast_1d(i), np.atleast_1d(j))
+        a, b = self.component[i], self.component[j]
+        unknown = np.where(self._are_different(a, b), np.float32(0), np.float32(np.nan))
+        return np.where(a == b, np.float32(1), unknown)
+
+    def _different_among(self, there: Ints) -> NDArray[np.bool_]:
+        """(u, u) Which of u components, sorted, are different, above the diagonal.
+
+        A component with few differences has them all looked through; one with many is asked about each of the others.
+        """
+        u = len(there)
+        known = np.zeros((u, u), dtype=np.bool_)
+        starts, counts = self._starts[there], self._starts[there + 1] - self._starts[there]
+        few = np.flatnonzero(counts <= u)
+        row, counts = np.repeat(few, counts[few]), counts[few]
+        offset = np.arange(len(row)) - np.repeat(np.cumsum(counts) - counts, counts)
+        other = self.different[starts[row] + offset, 1]
+        column = np.searchsorted(there, other)
+        hit = np.append(there, -1)[column] == other
+        known[row[hit], column[hit]] = True
+        many = np.setdiff1d(np.arange(u), few)
+        known[many] = self._are_different(there[many, None], there)
+        return known
+
+    def _are_different(self, a: Ints, b: Ints) -> NDArray[np.bool_]:
+        """Of components, one by one."""
+        wanted = keys(a, b, self.n_components)
+        if not len(self._keys):
+            return np.zeros(wanted.shape, dtype=np.bool_)
+        place = np.searchsorted(self._keys, wanted).clip(max=len(self._keys) - 1)
+        return np.asarray(self._keys[place] == wanted)
+
+    @cached_property
+    def _keys(self) -> Ints:
+        return keys(self.different[:, 0], self.different[:, 1], self.n_components)
+
+    @cached_property
+    def _starts(self) -> Ints:
+        """Where the differences of each component begin."""
+        return np.searchsorted(self.different[:, 0], np.arange(self.n_components + 1))
+
+
+def close(pairs: Pairs) -> Closure:
+    """The closure of answers, in time and memory that grow with their number and not with n^2."""
+    said_same, said_different = told(pairs)
+    left, right = pairs.left[said_same], pairs.right[said_same]
+    others = left != right
+    answered_same = distinct(keys(left[others], right[others], pairs.n_items))
+    component, n_components = components(*pairs_of(answered_same, pairs.n_items), pairs.n_items)
+
+    left, right = pairs.left[said_different], pairs.right[said_different]
+    between = component[left] != component[right]
+    left, right = left[between], right[between]
+    answered_different = distinct(keys(left, right, pairs.n_items))
+    different = distinct(keys(component[left], component[right], n_components))
+    return Closure(
+        component=component,
+        n_components=n_components,
+        different=np.stack(pairs_of(different, n_components), axis=1),
+        n_contradicted=int((~between).sum()),
+        answered_same=len(answered_same),
+        answered_different=len(answered_different),
+    )
+
+
+def told(pairs: Pairs) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
+    """Which answers say same and which say different: 0.5 says neither, and weight 0 nothing."""
+    counted = pairs.weight > 0
+    return counted & (pairs.same > 0.5), counted & (pairs.same < 0.5)
+
+
+def components(left: Ints, right: Ints, n: int) -> tuple[Ints, int]:
+    """The component of each of n items in the graph of these edges."""
+    graph = coo_array((np.ones(len(left)), (left, right)), shape=(n, n))
+    n_components, component = connected_components(graph, directed=False)
+    return component.astype(np.int64), int(n_components)

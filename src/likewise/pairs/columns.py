@@ -1,0 +1,187 @@
+"""From columns as people write them to numbers: answers to [0, 1], ids to positions, names to codes.
+
+Text is looked at once for each distinct value and not once a row. Every refusal names the file and the line.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import NDArray
+
+from likewise.errors import InputError
+from likewise.pairs.source import Source
+
+REQUIRED = ("left", "right", "same")
+OPTIONAL = ("weight", "annotator")
+
+WORDS = {"same": 1.0, "yes": 1.0, "true": 1.0, "different": 0.0, "no": 0.0, "false": 0.0}
+NUMBER = r"^[+-]?([0-9]+[.]?[0-9]*|[.][0-9]+)([eE][+-]?[0-9]+)?$"
+ROW_NUMBER = r"^(0|[1-9][0-9]{0,17})$"  # not 007, which is an id
+LARGEST_ROW = 2**26  # a number beyond it is an id: no one counts rows that far, and closure has an entry for each row
+
+REMEDIES = {
+    "ids": "Give each item an id.",
+    "left": "Give two items in each row.",
+    "right": "Give two items in each row.",
+    "same": "Use 1 for same, 0 for different.",
+    "weight": "Give each answer a weight, or remove the column.",
+    "annotator": "Name who answered, or remove the column.",
+}
+
+Ints = NDArray[np.int64]
+Floats = NDArray[np.float32]
+Objects = NDArray[np.object_]
+Column = Any  # a pyarrow ChunkedArray
+
+
+def column(name: str, values: object, source: Source) -> Column:
+    """A column of anything that NumPy or Arrow can read; a value that is not there is refused."""
+    if isinstance(values, pa.ChunkedArray | pa.Array):
+        made = values
+    else:
+        array = np.asarray(values)
+        array = array.astype(object) if array.dtype.kind in "UT" else array
+        try:
+            made = pa.array(array, from_pandas=True)
+        except (pa.ArrowInvalid, pa.ArrowTypeError, pa.ArrowNotImplementedError) as error:
+            raise InputError(f"{name} holds values of several or unknown kinds ({error}); give one kind.") from error
+    if pa.types.is_dictionary(made.type):
+        made = made.cast(made.type.value_type)
+    if made.null_count:
+        row = int(np.argmax(np.asarray(made.is_null())))
+        raise _empty(name, source.place(row))
+    return made if isinstance(made, pa.ChunkedArray) else pa.chunked_array([made])
+
+
+def items(left: Column, right: Column, source: Source) -> tuple[Ints, Ints, Objects | None, int]:
+    """Positions of both sides, the ids they point into (None where they are row numbers) and the number of items."""
+    m = len(source.lines)
+    if not (_is_text(left.type) or _is_text(right.type)):
+        numbers = np.concatenate([_whole_numbers("left", left, source), _whole_numbers("right", right, source)])
+        if numbers.size == 0 or numbers.max() < LARGEST_ROW:
+            return _halves(numbers, None, m)
+        distinct, place = np.unique(numbers, return_inverse=True)
+        return _halves(place, distinct.astype(str).astype(object), m)
+
+    if left.type != right.type:  # numbers on one side only, or text of two kinds
+        left, right = left.cast(pa.large_string()), right.cast(pa.large_string())
+    codes, values = encode(pa.chunked_array(left.chunks + right.chunks, type=left.type))
+    for name, part in (("left", codes[:m]), ("right", codes[m:])):
+        _refuse_empty(name, part, values, source)
+    if pc.all(pc.match_substring_regex(values, ROW_NUMBER)).as_py():  # true for no values too
+        rows = values.cast(pa.int64()).to_numpy()
+        if rows.size == 0 or rows.max() < LARGEST_ROW:
+            return _halves(rows[codes], None, m)
+    return _halves(codes.astype(np.int64), values.to_numpy(zero_copy_only=False), m)
+
+
+def answers(given: Column, source: Source) -> Floats:
+    """Answers in [0, 1]: numbers in [0, 1], +1 and -1, booleans, or same, different, yes, no, true, false.
+
+    -1 means different, and then 0 would be neither: a column that has both is refused.
+    """
+    values, texts, codes = _numbers("same", given)
+    is_word = np.isnan(values) if texts is not None else np.zeros(len(values), dtype=np.bool_)
+    if texts is not None:
+        values[is_word] = [WORDS.get(text.casefold(), np.nan) for text in texts.filter(pa.array(is_word)).to_pylist()]
+    row = _first(~((values >= 0) & (values <= 1) | (values == -1)), codes)
+    if row is not None:
+        said = given[row].as_py()
+        if isinstance(said, str) and not said.strip():
+            raise _empty("same", source.place(row))
+        raise InputError(f"{source.place(row)}: same must be between 0 and 1, got {said!r}. {REMEDIES['same']}")
+    minus = values == -1
+    row, other = _first(minus, codes), _first(~minus & (values != 1) & ~is_word, codes)
+    if row is not None and other is not None:
+        there = f"{source.unit} {source.lines[other]} has {given[other]}"
+        raise InputError(f"{source.place(row)}: same is -1, but {there}. {REMEDIES['same']}")
+    same = np.where(minus, 0, values).astype(np.float32)
+    return same if codes is None else same[codes]
+
+
+def weights(given: Column, source: Source) -> Floats:
+    """Weights of 0 or more."""
+    values, _, codes = _numbers("weight", given)
+    with np.errstate(over="ignore"):  # what float32 cannot hold becomes infinite, and is refused
+        weight = values.astype(np.float32)
+    row = _first(~((weight >= 0) & np.isfinite(weight)), codes)
+    if row is not None:
+        said = given[row].as_py()
+        wrong = f"weight must be a number of 0 or more, got {said!r}"
+        raise InputError(f"{source.place(row)}: {wrong}. {REMEDIES['weight']}")
+    return weight if codes is None else weight[codes]
+
+
+def names(given: Column, source: Source) -> tuple[NDArray[np.int32], tuple[str, ...]]:
+    """A code for each row and the name of each code, in the order they first appear."""
+    codes, values = encode(given if _is_text(given.type) else given.cast(pa.string()))
+    _refuse_empty("annotator", codes, values, source)
+    return codes, tuple(values.to_pylist())
+
+
+def encode(text: Column) -> tuple[NDArray[np.int32], Any]:
+    """A code for each row and the distinct values, without the spaces around them, in the order they first appear."""
+    encoded = (text if pa.types.is_dictionary(text.type) else text.dictionary_encode()).unify_dictionaries()
+    if not encoded.num_chunks:
+        return np.empty(0, dtype=np.int32), pa.array([], type=pa.string())
+    codes = np.concatenate([np.asarray(chunk.indices, dtype=np.int32) for chunk in encoded.chunks])
+    trimmed = pc.utf8_trim_whitespace(encoded.chunk(0).dictionary.cast(pa.string())).dictionary_encode()
+    return trimmed.indices.to_numpy()[codes], trimmed.dictionary
+
+
+def _halves(both: Ints, ids: Objects | None, m: int) -> tuple[Ints, Ints, Objects | None, int]:
+    n_items = len(ids) if ids is not None else int(both.max(initial=-1)) + 1
+    return both[:m], both[m:], ids, n_items
+
+
+def _is_text(kind: Any) -> bool:
+    kind = kind.value_type if pa.types.is_dictionary(kind) else kind
+    return bool(pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_string_view(kind))
+
+
+def _numbers(name: str, given: Column) -> tuple[NDArray[np.float64], Any, NDArray[np.int32] | None]:
+    """Values, and for text the distinct texts they are from (NaN from one that is no number) and their codes."""
+    if _is_text(given.type):
+        codes, texts = encode(given)
+        is_number = pc.match_substring_regex(texts, NUMBER)
+        return np.array(pc.if_else(is_number, texts, "nan").cast(pa.float64())), texts, codes
+    try:
+        return np.array(given.cast(pa.float64(), safe=False), dtype=np.float64), None, None
+    except (pa.ArrowInvalid, pa.ArrowNotImplementedError) as error:
+        raise InputError(f"{name} is of type {given.type}; give numbers.") from error
+
+
+def _whole_numbers(name: str, given: Column, source: Source) -> Ints:
+    wanted = "must be ids or row numbers, counted from 0"
+    if not (pa.types.is_integer(given.type) or pa.types.is_floating(given.type)):  # pandas likes floats
+        raise InputError(f"{name} is of type {given.type}; its values {wanted}.")
+    try:
+        numbers = np.array(given.cast(pa.int64()), dtype=np.int64)
+    except pa.ArrowInvalid as error:
+        raise InputError(f"{name} holds numbers that are not whole ({error}); its values {wanted}.") from error
+    row = _first(numbers < 0, None)
+    if row is not None:
+        raise InputError(f"{source.place(row)}: {name} is {numbers[row]}; its values {wanted}.")
+    return numbers
+
+
+def _first(wrong: NDArray[np.bool_], codes: NDArray[np.int32] | None) -> int | None:
+    """The first row whose value is wrong; the values are one a row, or one a code."""
+    if not wrong.any():
+        return None
+    rows = wrong if codes is None else wrong[codes]
+    return int(np.argmax(rows)) if rows.any() else None
+
+
+def _refuse_empty(name: str, codes: NDArray[np.int32], values: Any, source: Source) -> None:
+    row = _first(np.asarray(pc.equal(values, "")), codes)
+    if row is not None:
+        raise _empty(name, source.place(row))
+
+
+def _empty(name: str, place: str) -> InputError:
+    return InputError(f"{place}: {name} is empty. {REMEDIES[name]}")

@@ -1,0 +1,216 @@
+"""Answers in CSV and Parquet files: columns left, right, same and, where wanted, weight and annotator.
+
+Other columns are left alone. Every refusal names the file and the line.
+"""
+
+from __future__ import annotations
+
+import csv
+import os
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.csv
+import pyarrow.parquet
+from numpy.typing import NDArray
+
+from likewise.errors import InputError
+from likewise.files import replacing
+from likewise.pairs.columns import OPTIONAL, REQUIRED, Column
+from likewise.pairs.source import Source
+
+if TYPE_CHECKING:
+    from likewise.pairs.pairs import Pairs
+
+SUFFIXES = (".csv", ".parquet")
+BLOCK = 2**22  # bytes that are read at a time
+ROWS = 2**18  # rows that are written at a time
+
+
+def check_suffix(path: Path) -> str:
+    """The suffix of a file that can be read or written."""
+    suffix = path.suffix.lower()
+    if suffix not in SUFFIXES:
+        raise InputError(f"{path} ends neither in .csv nor in .parquet; give a file that does.")
+    return suffix
+
+
+def read_csv(path: Path) -> tuple[dict[str, Column], Source]:
+    """The columns of a CSV file as text, and the line of each row; empty lines do not count as rows."""
+    header, numbers = _layout(path)
+    names = _names(header, path)
+    if not any(names):
+        raise InputError(f"{path} is empty. Its first line must name the columns: left,right,same.")
+    wanted = wanted_columns(names, f"{path}, line {numbers[0]}")
+    source = Source(numbers[1:], str(path), "line")
+    if not len(source.lines):
+        raise _no_answers(path)
+    text = pa.dictionary(pa.int32(), pa.string())
+    try:
+        table = pyarrow.csv.read_csv(
+            path,
+            pyarrow.csv.ReadOptions(
+                block_size=BLOCK,
+                skip_rows=int(numbers[0]),
+                column_names=[name if name in wanted else f"column {place}" for place, name in enumerate(names)],
+            ),
+            convert_options=pyarrow.csv.ConvertOptions(
+                column_types=dict.fromkeys(wanted, text), include_columns=list(wanted), strings_can_be_null=False
+            ),
+        )
+    except pa.ArrowInvalid as error:
+        raise _first_bad_line(path, len(names), str(error)) from error
+    if len(table) != len(source.lines):  # fewer rows than lines
+        raise _first_bad_line(path, len(names), "a value holds a line break")
+    return {name: table[name] for name in wanted}, source
+
+
+def read_parquet(path: Path) -> tuple[dict[str, Column], Source]:
+    """The columns of a Parquet file as they are stored."""
+    _refuse_no_file(path)
+    try:
+        file = pyarrow.parquet.ParquetFile(path)
+        wanted = wanted_columns(file.schema_arrow.names, str(path))
+        table = file.read(columns=list(wanted))
+    except (pa.ArrowInvalid, OSError) as error:
+        raise InputError(f"{path} cannot be read as Parquet ({error}); write it again.") from error
+    if not len(table):
+        raise _no_answers(path)
+    return {name: table[name] for name in wanted}, Source(np.arange(len(table)), str(path))
+
+
+def wanted_columns(names: Sequence[str], where: str) -> tuple[str, ...]:
+    """Those of our columns that are there; all that are required must be, once."""
+    for name in REQUIRED:
+        if name not in names:
+            have = ", ".join(map(str, names))
+            raise InputError(f"{where}: there is no column {name!r} but {have}. Name the columns left,right,same.")
+    wanted = tuple(name for name in (*REQUIRED, *OPTIONAL) if name in names)
+    for name in wanted:
+        if list(names).count(name) > 1:
+            raise InputError(f"{where}: there are two columns {name!r}. Keep one of them.")
+    return wanted
+
+
+def write_csv(pairs: Pairs, path: Path) -> None:
+    """Write a CSV file that appears whole or not at all."""
+    quoting = "none"
+    if pairs.ids is not None or pairs.annotators:
+        texts = pa.array([*(() if pairs.ids is None else pairs.ids.tolist()), *pairs.annotators], pa.string())
+        broken = texts.filter(pc.match_substring_regex(texts, "[\r\n]"))
+        if len(broken):
+            raise InputError(f"{path}: the name {broken[0].as_py()!r} holds a line break. Write Parquet instead.")
+        quoting = "needed" if pc.any(pc.match_substring_regex(texts, '[,"]')).as_py() else "none"
+    options = pyarrow.csv.WriteOptions(include_header=False, quoting_style=quoting)
+    with replacing(path) as file:
+        file.write((",".join(_schema(pairs).names) + "\n").encode())
+        for table in _tables(pairs):
+            pyarrow.csv.write_csv(table, file, options)
+
+
+def write_parquet(pairs: Pairs, path: Path) -> None:
+    """Write a Parquet file that appears whole or not at all; ids are plain text in it, stored once each."""
+    schema = _schema(pairs)
+    with replacing(path) as file, pyarrow.parquet.ParquetWriter(file, schema, store_schema=False) as writer:
+        for table in _tables(pairs):
+            writer.write_table(table)
+
+
+def _schema(pairs: Pairs) -> Any:
+    text = pa.dictionary(pa.int32(), pa.string())
+    item = pa.int64() if pairs.ids is None else text
+    columns = {"left": item, "right": item, "same": pa.float32()}
+    if (pairs.weight != 1).any():
+        columns["weight"] = pa.float32()
+    if pairs.annotator is not None:
+        columns["annotator"] = text
+    return pa.schema(columns)
+
+
+def _tables(pairs: Pairs) -> Iterator[Any]:
+    schema = _schema(pairs)
+    ids = None if pairs.ids is None else pa.array(pairs.ids, pa.string())
+    annotators = pa.array(pairs.annotators, pa.string())
+
+    def named(codes: NDArray[Any], names: Any) -> Any:
+        return codes if names is None else pa.DictionaryArray.from_arrays(pa.array(codes, pa.int32()), names)
+
+    for start in range(0, len(pairs), ROWS):
+        part = slice(start, start + ROWS)
+        columns = {"left": named(pairs.left[part], ids), "right": named(pairs.right[part], ids)}
+        columns |= {"same": pairs.same[part], "weight": pairs.weight[part]}
+        if pairs.annotator is not None:
+            columns["annotator"] = named(pairs.annotator[part], annotators)
+        yield pa.table({name: columns[name] for name in schema.names}, schema=schema)
+
+
+def _layout(path: Path) -> tuple[bytes, NDArray[np.int64]]:
+    """The first line that is not empty, and the numbers of all such lines."""
+    _refuse_no_file(path)
+    header, numbers, line = b"", [np.empty(0, dtype=np.int64)], 1
+    for block in _whole_lines(path):
+        characters = np.frombuffer(block, dtype=np.uint8)
+        ends = np.flatnonzero(characters == ord("\n"))
+        starts = np.concatenate([[0], ends[:-1] + 1])
+        length = ends - starts
+        full = np.flatnonzero((length > 1) | ((length == 1) & (characters[starts] != ord("\r"))))
+        if not header and len(full):
+            header = block[starts[full[0]] : ends[full[0]]]
+        numbers.append(line + full)
+        line += len(ends)
+    return header, np.concatenate(numbers)
+
+
+def _names(header: bytes, path: Path) -> list[str]:
+    try:
+        return [name.strip().casefold() for name in next(csv.reader([header.decode("utf-8-sig", "replace")]), [])]
+    except csv.Error as error:  # a line that ends in a carriage return alone
+        raise InputError(f"{path} cannot be read as CSV ({error}); end each line with a line feed.") from error
+
+
+def _whole_lines(path: Path) -> Iterator[bytes]:
+    """The file in blocks that end with a line; the last line has its end even where the file has not."""
+    rest = b""
+    with path.open("rb") as file:
+        while block := file.read(BLOCK):
+            whole, end, rest_of_block = block.rpartition(b"\n")
+            if end:
+                yield rest + whole + end
+                rest = rest_of_block
+            else:
+                rest += block
+    if rest:
+        yield rest + b"\n"
+
+
+def _first_bad_line(path: Path, n_columns: int, otherwise: str) -> InputError:
+    """Look for what Arrow does not say: the line that has too few or too many values, or is not UTF-8."""
+    with path.open("rb") as file:
+        for number, line in enumerate(file, 1):
+            try:
+                values = next(csv.reader([line.decode("utf-8-sig").rstrip("\r\n")], strict=True), [])
+            except UnicodeDecodeError:
+                return InputError(f"{path}, line {number}: this is not UTF-8 text. Save the file as UTF-8.")
+            except csv.Error:
+                return InputError(f"{path}, line {number}: a quotation mark is open at its end. Close it.")
+            if values and len(values) != n_columns:
+                wrong = f"{n_columns} columns, but {len(values)} value{'' if len(values) == 1 else 's'}"
+                return InputError(f"{path}, line {number}: {wrong}. Give each column a value, separated by commas.")
+    return InputError(f"{path} cannot be read as CSV ({otherwise}); write it again.")
+
+
+def _refuse_no_file(path: Path) -> None:
+    if path.is_dir():
+        raise InputError(f"{path} is a folder; give the CSV or Parquet file that holds the answers.")
+    if not path.exists():
+        raise InputError(f"{path} does not exist; give the CSV or Parquet file that holds the answers.")
+    if not os.access(path, os.R_OK):
+        raise InputError(f"{path} may not be read; give yourself the right to.")
+
+
+def _no_answers(path: Path) -> InputError:
+    return InputError(f"{path} holds no answers. Give at least one row: left, right and whether they are the same.")

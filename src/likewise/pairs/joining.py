@@ -1,0 +1,135 @@
+"""Grouping where the best is out of reach: join groups, move items, shake and do it again, for as long as is allowed.
+
+How well two groups match is the credibility of "same" between them less that of "different". Two groups are joined that
+are each other's best match and match above zero; an item moves to the group that it matches best. All that can be done
+at once is done at once, with whole arrays.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from likewise.pairs.closure import components
+from likewise.pairs.keys import keys, pairs_of
+
+Ints = NDArray[np.int64]
+Floats = NDArray[np.float64]
+
+EDGES_PER_SECOND = 2_000_000  # that are looked at; a count and no clock, so that the result is always the same
+JOINING = 2  # rounds of moving that take as long as joining
+AT_ONCE = 1000  # edges of which one round takes as long as of none
+SHAKES = 200
+LOOSE = 0.4  # the share of the items that a shake sets free
+LEAST = 1e-9  # of the largest credibility: a smaller gain is rounding
+
+
+def group_greedily(i: Ints, j: Ints, net: Floats, n: int, seconds: float = 10.0) -> Ints:
+    """The group of each of n items in a good grouping, found in about so many seconds or less.
+
+    Edges (i, j), each once, speak for "same" by `net`, or for "different" where it is below zero.
+
+    >>> group_greedily(np.array([0, 1, 0]), np.array([1, 2, 2]), np.array([3.0, 1.0, -2.0]), n=4)
+    array([0, 0, 1, 2])
+    """
+    random = np.random.default_rng(0)
+    rounds = max(int(seconds * EDGES_PER_SECOND / (len(i) + AT_ONCE)), 1)
+    best = start = np.arange(n)
+    least_lost = np.inf
+    for _ in range(SHAKES):
+        group, used = _settle(i, j, net, start, random, rounds)
+        lost = float(np.abs(net[(net > 0) == (group[i] != group[j])]).sum())
+        if lost <= least_lost:
+            best, least_lost = group, lost
+        rounds -= used
+        if rounds <= 0:
+            break
+        start = _numbered(np.where(random.random(n) < LOOSE, n + np.arange(n), best))
+    return best
+
+
+def _settle(
+    i: Ints, j: Ints, net: Floats, group: Ints, random: np.random.Generator, most_rounds: int
+) -> tuple[Ints, int]:
+    """Join and move in turns until neither helps, or the rounds are used up."""
+    n, rounds = len(group), 0
+    while True:
+        group = join(*_between_groups(group[i], group[j], net, n), n, random)[group]
+        rounds += JOINING
+        group, moved = move(i, j, net, group, random, max(most_rounds - rounds, 0))
+        rounds += moved
+        if not moved or rounds >= most_rounds:
+            return _numbered(group), rounds
+
+
+def join(i: Ints, j: Ints, net: Floats, n: int, random: np.random.Generator) -> Ints:
+    """Join mutual best matches until none is above zero."""
+    group = np.arange(n)
+    while (net > 0).any():
+        good = net > 0
+        left, right = i[good], j[good]
+        rank = _ranks(net[good], random)  # without a random order of equals a long chain would take as many rounds
+        best = np.full(n, -1, dtype=np.int64)
+        np.maximum.at(best, left, rank)
+        np.maximum.at(best, right, rank)
+        mutual = (best[left] == rank) & (best[right] == rank)
+        joined, n = components(left[mutual], right[mutual], n)
+        group = joined[group]
+        i, j, net = _between_groups(joined[i], joined[j], net, n)
+    return group
+
+
+def move(i: Ints, j: Ints, net: Floats, group: Ints, random: np.random.Generator, most_rounds: int) -> tuple[Ints, int]:
+    """Move items to the groups that they match best, or to one of their own; no two at once that have an edge.
+
+    Returns the groups and the number of rounds in which something moved.
+    """
+    n = len(group)
+    least = LEAST * np.abs(net).max(initial=0)
+    item, other, twice = np.concatenate([i, j]), np.concatenate([j, i]), np.tile(net, 2)
+    for used in range(most_rounds):
+        entry, place = np.unique(item * n + group[other], return_inverse=True)
+        match = np.bincount(place, twice, minlength=len(entry))
+        who, where = np.divmod(entry, n)
+        own = np.zeros(n)
+        at_home = where == group[who]
+        own[who[at_home]] = match[at_home]
+
+        order = np.lexsort((match, who))
+        order = order[~at_home[order]]
+        best, target = np.zeros(n), np.full(n, -1)
+        better = order[match[order] > 0]
+        best[who[better]], target[who[better]] = match[better], where[better]  # of several, the last and best stays
+        gain = best - own
+        moving = gain > least
+
+        rank = _ranks(gain, random)
+        rivals = moving[i] & moving[j]
+        moving[np.where(rank[i[rivals]] < rank[j[rivals]], i[rivals], j[rivals])] = False
+        if not moving.any():
+            return group, used
+        alone = moving & (target < 0)
+        free = np.setdiff1d(np.arange(n), group)[: alone.sum()]  # there are as many, or nobody could leave company
+        group = np.where(moving & ~alone, target, group)
+        group[alone] = free
+    return group, most_rounds
+
+
+def _numbered(group: Ints) -> Ints:
+    """Groups numbered from 0."""
+    return np.unique(group, return_inverse=True)[1]
+
+
+def _ranks(values: Floats, random: np.random.Generator) -> Ints:
+    """The place of each value in their order, equal ones in random order."""
+    rank = np.empty(len(values), dtype=np.int64)
+    rank[np.lexsort((random.random(len(values)), values))] = np.arange(len(values))
+    return rank
+
+
+def _between_groups(i: Ints, j: Ints, net: Floats, n: int) -> tuple[Ints, Ints, Floats]:
+    """The edges between groups, each once."""
+    between = i != j
+    pair, place = np.unique(keys(i[between], j[between], n), return_inverse=True)
+    i, j = pairs_of(pair, n)
+    return i, j, np.bincount(place, net[between], minlength=len(pair)).astype(np.float64)

@@ -1,0 +1,273 @@
+"""Pairs: answers to "are these two the same?", as arrays that stay together."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from pathlib import Path
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from likewise.errors import InputError
+from likewise.pairs import columns, files
+from likewise.pairs.closure import Closure, close
+from likewise.pairs.contradictions import Contradiction, find_contradictions
+from likewise.pairs.ids import item_ids, lookup
+from likewise.pairs.repair import Repair, repair
+from likewise.pairs.sampling import distinct_numbers, n_pairs, pair_numbered
+from likewise.pairs.source import Source
+
+MOST_PAIRS = 50_000_000  # that are made from labels without being asked for by number
+
+Ints = NDArray[np.int64]
+Rows = NDArray[np.bool_] | NDArray[np.int64]
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Pairs:
+    """Answers about m pairs of items; a pair that nobody knows is simply not there.
+
+    `same` is the probability that the two are the same: 1 same, 0 different. An answer of weight 0 counts as not given.
+
+    >>> pairs = Pairs.from_arrays([("a", "b"), ("b", "c"), ("a", "d")], ["same", "same", "different"])
+    >>> pairs
+    Pairs(3 answers about 4 items: 2 same, 1 different)
+    >>> pairs.left, pairs.right, pairs.same, pairs.ids.tolist()
+    (array([0, 1, 0]), array([1, 2, 3]), array([1., 1., 0.], dtype=float32), ['a', 'b', 'c', 'd'])
+    >>> pairs.closure().answers_about(0, 2)  # what nobody was asked: a and c
+    array([1.], dtype=float32)
+    """
+
+    left: Ints  # (m,) positions of items
+    right: Ints  # (m,)
+    same: NDArray[np.float32]  # (m,) in [0, 1]
+    weight: NDArray[np.float32]  # (m,) 0 or more
+    source: Source = field(kw_only=True)
+    n_items: int = field(kw_only=True)
+    ids: NDArray[np.object_] | None = field(default=None, kw_only=True)  # (n,) None where positions are row numbers
+    annotator: NDArray[np.int32] | None = field(default=None, kw_only=True)  # (m,) places in `annotators`
+    annotators: tuple[str, ...] = field(default=(), kw_only=True)
+
+    @classmethod
+    def read(cls, path: Path | str) -> Self:
+        """Answers from a .csv or .parquet file."""
+        return cls.read_csv(path) if files.check_suffix(Path(path)) == ".csv" else cls.read_parquet(path)
+
+    @classmethod
+    def read_csv(cls, path: Path | str) -> Self:
+        """Answers from a CSV file with columns left, right, same and, where wanted, weight and annotator.
+
+        `left` and `right` are ids or row numbers: row numbers where all of them are, counted from 0. `same` is a number
+        in [0, 1], +1 or -1, or one of the words same, different, yes, no, true, false. Spaces around a value, the case
+        of these words, other columns and empty lines do not matter.
+        """
+        return cls._from_columns(*files.read_csv(Path(path)))
+
+    @classmethod
+    def read_parquet(cls, path: Path | str) -> Self:
+        """Answers from a Parquet file, with the columns and values of `read_csv`."""
+        return cls._from_columns(*files.read_parquet(Path(path)))
+
+    @classmethod
+    def from_frame(cls, frame: Any) -> Self:
+        """Answers from a DataFrame, Arrow table or mapping with columns left, right, same (weight, annotator).
+
+        >>> Pairs.from_frame({"left": [0, 1], "right": [1, 2], "same": [True, False]})
+        Pairs(2 answers about 3 items: 1 same, 1 different)
+        """
+        names = getattr(frame, "column_names", None) or getattr(frame, "columns", None)
+        wanted = files.wanted_columns([str(name) for name in (frame if names is None else names)], "the frame")
+        return cls._from_columns({name: frame[name] for name in wanted}, Source(np.arange(len(frame["left"]))))
+
+    @classmethod
+    def from_arrays(
+        cls,
+        index_pairs: ArrayLike,
+        same: ArrayLike,
+        weight: ArrayLike | None = None,
+        annotator: ArrayLike | None = None,
+        ids: Sequence[object] | NDArray[Any] | None = None,
+    ) -> Self:
+        """Answers from index_pairs (m, 2) and same (m,), with weight (m,) and annotator (m,) where wanted.
+
+        index_pairs are row numbers, or places in `ids` where these are given, or ids themselves.
+        """
+        index_pairs = np.asarray(index_pairs)
+        index_pairs = index_pairs.reshape(0, 2).astype(np.int64) if index_pairs.size == 0 else index_pairs
+        if index_pairs.ndim != 2 or index_pairs.shape[1] != 2:
+            raise InputError(f"index_pairs has shape {index_pairs.shape}; give two items in each row: (m, 2).")
+        given: dict[str, Any] = {"left": index_pairs[:, 0], "right": index_pairs[:, 1], "same": np.asarray(same)}
+        for name, values in (("weight", weight), ("annotator", annotator)):
+            if values is not None:
+                given[name] = np.asarray(values)
+        for name, values in given.items():
+            if values.shape != (len(index_pairs),):
+                raise InputError(f"{name} has shape {values.shape}, but there are {len(index_pairs)} pairs.")
+        made = cls._from_columns(given, Source(np.arange(len(index_pairs))))
+        if ids is None:
+            return made
+        if made.ids is not None:
+            raise InputError("index_pairs holds ids, and ids are given too; give places in ids, counted from 0.")
+        names = item_ids(ids)
+        return replace(made.index(len(names)), ids=names.to_numpy(zero_copy_only=False))
+
+    @classmethod
+    def from_links(cls, must_link: ArrayLike, cannot_link: ArrayLike) -> Self:
+        """Answers from lists of pairs that must and that cannot be together.
+
+        >>> Pairs.from_links([(0, 1), (1, 2)], [(0, 3)]).same
+        array([1., 1., 0.], dtype=float32)
+        """
+        links = [np.asarray(must_link), np.asarray(cannot_link)]
+        kept = [part for part in links if part.size]
+        both = np.concatenate(kept) if kept else np.empty((0, 2), dtype=np.int64)
+        return cls.from_arrays(both, np.repeat([1.0, 0.0], [len(part) for part in links]))
+
+    @classmethod
+    def from_labels(
+        cls, labels: ArrayLike, n: int | None = None, random_state: int | np.random.Generator | None = 0
+    ) -> Self:
+        """All pairs of labelled items, or n of them drawn without replacement; label -1 is unknown.
+
+        >>> Pairs.from_labels([7, 7, -1, 3])
+        Pairs(3 answers about 3 items: 1 same, 2 different)
+        """
+        labels = np.asarray(labels)
+        if labels.ndim != 1 or labels.dtype.kind not in "iubUSO":
+            raise InputError(f"labels are {labels.dtype} of shape {labels.shape}; give one integer or text an item.")
+        known = np.arange(len(labels)) if labels.dtype.kind in "US" else np.flatnonzero(labels != -1)
+        total = n_pairs(len(known))
+        if n is None and total > MOST_PAIRS:
+            raise InputError(f"{len(known)} labels make {total} pairs; give n, the number of pairs to draw.")
+        if n is not None and not 0 <= n <= total:
+            raise InputError(f"n is {n}, but {len(known)} labels make {total} pairs; give n from 0 to that.")
+        number = np.arange(total) if n is None else distinct_numbers(total, n, np.random.default_rng(random_state))
+        left, right = (known[side] for side in pair_numbered(number))
+        made = cls.from_arrays(np.stack([left, right], 1), labels[left] == labels[right])
+        return replace(made, n_items=len(labels))
+
+    @classmethod
+    def _from_columns(cls, given: dict[str, Any], source: Source) -> Self:
+        made = {
+            name: values if source.unit == "line" else columns.column(name, values, source)
+            for name, values in given.items()
+        }
+        left, right, ids, n_items = columns.items(made["left"], made["right"], source)
+        same = columns.answers(made["same"], source)
+        weight = columns.weights(made["weight"], source) if "weight" in made else np.ones(len(same), dtype=np.float32)
+        annotator, annotators = columns.names(made["annotator"], source) if "annotator" in made else (None, ())
+        return cls(
+            left,
+            right,
+            same,
+            weight,
+            source=source,
+            n_items=n_items,
+            ids=ids,
+            annotator=annotator,
+            annotators=annotators,
+        )
+
+    def write_csv(self, path: Path | str) -> None:
+        """Write a CSV file that `read_csv` takes; weight and annotator are in it where there is something to say."""
+        files.write_csv(self, Path(path))
+
+    def write_parquet(self, path: Path | str) -> None:
+        """Write a Parquet file that `read_parquet` takes."""
+        files.write_parquet(self, Path(path))
+
+    def write(self, path: Path | str) -> None:
+        """Write a .csv or .parquet file."""
+        (self.write_csv if files.check_suffix(Path(path)) == ".csv" else self.write_parquet)(path)
+
+    def __len__(self) -> int:
+        return len(self.left)
+
+    def __repr__(self) -> str:
+        same, different = int((self.same > 0.5).sum()), int((self.same < 0.5).sum())
+        return (
+            f"Pairs({len(self)} answers about {len(self.items)} items: {same} same, {different} different"
+            + (f", by {len(self.annotators)} annotators" if self.annotators else "")
+            + ")"
+        )
+
+    @property
+    def lines(self) -> Ints:
+        """(m,) The line of each answer in its CSV file, elsewhere its row, counted from 0."""
+        return self.source.lines
+
+    @cached_property
+    def items(self) -> Ints:
+        """The positions of the items that some answer is about, in order."""
+        there = np.zeros(self.n_items, dtype=np.bool_)
+        there[self.left] = there[self.right] = True
+        return np.flatnonzero(there)
+
+    def name(self, item: int) -> str:
+        """The id of an item, or its row number."""
+        return str(item) if self.ids is None else str(self.ids[item])
+
+    def select(self, rows: Rows) -> Self:
+        """The answers of these rows, by their numbers or by a mask; positions and ids stay as they are."""
+        return replace(
+            self,
+            left=self.left[rows],
+            right=self.right[rows],
+            same=self.same[rows],
+            weight=self.weight[rows],
+            annotator=None if self.annotator is None else self.annotator[rows],
+            source=self.source.select(rows),
+        )
+
+    def index(self, ids: int | Sequence[object] | NDArray[Any]) -> Self:
+        """The same answers with positions in a given list of items, by their ids or, if they have none, their number.
+
+        Row numbers are looked up among the ids where one of these is a number, and count the items elsewhere. An item
+        that is not there is refused.
+
+        >>> Pairs.from_arrays([("a", "b")], [1]).index(["c", "b", "a"]).left
+        array([2])
+        """
+        position, names = lookup(self, ids)
+        return replace(
+            self,
+            left=position[self.left],
+            right=position[self.right],
+            n_items=int(ids) if isinstance(ids, int | np.integer) else len(ids),
+            ids=names,
+        )
+
+    def closure(self) -> Closure:
+        """What the answers imply about all pairs; see `Closure`."""
+        return self._closure
+
+    @cached_property
+    def _closure(self) -> Closure:
+        return close(self)
+
+    def contradictions(self, limit: int | None = None) -> list[Contradiction]:
+        """Each answer "different" that a chain of answers "same" denies, with the shortest such chain; the first ones.
+
+        `closure().n_contradicted` is their number, known without the chains.
+
+        >>> pairs = Pairs.from_arrays([("a", "b"), ("b", "c"), ("c", "a")], [1, 1, 0])
+        >>> [str(contradiction) for contradiction in pairs.contradictions()]
+        ['c=b, b=a, but c!=a; rows 1, 0, 2']
+        """
+        return find_contradictions(self, limit)
+
+    def repair(self, seconds: float = 20.0) -> Repair:
+        """The consistent answers of the greatest total credibility, weight * |2 same - 1|.
+
+        The best are looked for, and after so many seconds, or where there is no hope to find them, good ones, which may
+        take as long again; `Repair.exact` says which they are.
+
+        >>> pairs = Pairs.from_arrays([("a", "b"), ("b", "c"), ("c", "a")], [1, 0.8, 0])
+        >>> kept, dropped, exact = pairs.repair()
+        >>> kept.same, dropped.lines, exact
+        (array([1., 0.], dtype=float32), array([1]), True)
+        """
+        return repair(self, seconds)

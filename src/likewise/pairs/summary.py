@@ -1,0 +1,78 @@
+"""What there is to know about answers before anything is learnt from them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from likewise.pairs.annotators import Agreement, agreement, disagreements
+from likewise.pairs.closure import Closure
+from likewise.pairs.contradictions import Contradiction
+from likewise.pairs.dawid_skene import Reliability, reliability
+from likewise.pairs.keys import distinct, keys
+
+if TYPE_CHECKING:
+    from likewise.pairs.pairs import Pairs
+
+
+@dataclass(frozen=True, eq=False)
+class Summary:
+    """The counts of answers, what they imply, where they contradict one another, and who gave them."""
+
+    answers: int
+    items: int
+    same: int
+    different: int
+    undecided: int  # 0.5, or of weight 0
+    soft: int  # neither 0 nor 1
+    repeated: int  # that say again what an earlier one says
+    self_pairs: int
+    closure: Closure
+    contradictions: list[Contradiction]  # the first ones
+    disputed: int  # pairs that annotators answered both ways
+    agreement: Agreement | None  # with two annotators or more
+    reliability: Reliability | None
+
+
+def summarise(pairs: Pairs, limit: int | None = 20) -> Summary:
+    """The summary of answers, with the proofs of the first `limit` contradictions."""
+    counted = pairs.weight > 0
+    same, different = int((counted & (pairs.same > 0.5)).sum()), int((counted & (pairs.same < 0.5)).sum())
+    several = len(pairs.annotators) > 1
+    return Summary(
+        answers=len(pairs),
+        items=len(pairs.items),
+        same=same,
+        different=different,
+        undecided=len(pairs) - same - different,
+        soft=int(((pairs.same > 0) & (pairs.same < 1)).sum()),
+        repeated=int(repeated(pairs).sum()),
+        self_pairs=int((pairs.left == pairs.right).sum()),
+        closure=pairs.closure(),
+        contradictions=pairs.contradictions(limit),
+        disputed=_n_pairs(disagreements(pairs)) if several else 0,
+        agreement=agreement(pairs) if several else None,
+        reliability=reliability(pairs) if several else None,
+    )
+
+
+def repeated(pairs: Pairs) -> NDArray[np.bool_]:
+    """(m,) Which answers say again what an earlier one says: the same of the same pair, by the same annotator."""
+    pair = keys(pairs.left, pairs.right, pairs.n_items)
+    order = np.argsort(pair, kind="stable")
+    twice = np.diff(pair[order], prepend=-1, append=-1) == 0  # between neighbours in this order
+    rows = order[twice[1:] | twice[:-1]]  # of pairs with more than one answer
+    who = np.zeros(len(pairs), dtype=np.int32) if pairs.annotator is None else pairs.annotator
+    rows = rows[np.lexsort((rows, who[rows], pairs.same[rows], pair[rows]))]
+    before, after = rows[:-1], rows[1:]
+    equal = (pair[before] == pair[after]) & (pairs.same[before] == pairs.same[after]) & (who[before] == who[after])
+    again = np.zeros(len(pairs), dtype=np.bool_)
+    again[after[equal]] = True
+    return again
+
+
+def _n_pairs(pairs: Pairs) -> int:
+    return len(distinct(keys(pairs.left, pairs.right, pairs.n_items)))

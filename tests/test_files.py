@@ -1,0 +1,53 @@
+"""Files that appear whole or not at all."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from likewise.files import replacing, write_whole
+
+
+def test_a_failed_write_leaves_the_old_file_and_nothing_else(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = tmp_path / "a.json"
+    write_whole(path, "old")
+
+    def fail(self: Path, target: Path) -> Path:
+        assert self.parent == target.parent  # a rename between two file systems is a copy
+        assert self.read_text() == "new"
+        raise OSError("disk full")
+
+    monkeypatch.setattr(Path, "replace", fail)
+    with pytest.raises(OSError, match="disk full"):
+        write_whole(path, "new")
+    assert path.read_text() == "old"
+    assert list(tmp_path.iterdir()) == [path]
+
+
+def test_rubbish_from_a_kill_is_in_nobodys_way(tmp_path: Path) -> None:
+    (tmp_path / ".a.json.tmp").write_bytes(b"x" * 10_000)
+    write_whole(tmp_path / "a.json", "new")
+    assert (tmp_path / "a.json").read_text() == "new"
+    assert len(list(tmp_path.iterdir())) == 1
+
+
+def test_an_error_while_writing_leaves_the_old_file_and_nothing_else(tmp_path: Path) -> None:
+    path = tmp_path / "a.csv"
+    write_whole(path, "old")
+
+    def rows() -> Iterator[bytes]:
+        yield b"half"
+        raise ValueError("bad row")
+
+    with pytest.raises(ValueError, match="bad row"), replacing(path) as file:
+        file.writelines(rows())
+    assert path.read_text() == "old"
+    assert list(tmp_path.iterdir()) == [path]
+
+
+def test_folders_are_made(tmp_path: Path) -> None:
+    with replacing(tmp_path / "deep" / "er" / "a.csv") as file:
+        file.write(b"new")
+    assert (tmp_path / "deep" / "er" / "a.csv").read_bytes() == b"new"
