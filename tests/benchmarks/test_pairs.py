@@ -12,7 +12,7 @@ from likewise.benchmarks.pairs import Step, judge, measure_alone, record, report
 from likewise.pairs import Pairs
 from likewise.training.run_folder import plain
 
-STEPS = [Step("load", 20.0, 900.0), Step("close", 4.5, 1500.25), Step("check", 5.0, 1500.25)]
+STEPS = [Step("load", 20.0, 25.0, 900.0), Step("close", 4.5, 4.25, 1500.25), Step("check", 5.0, 5.0, 1500.25)]
 
 
 def test_made_up_answers_have_ten_classes_and_few_mistakes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -45,7 +45,7 @@ def test_the_steps_are_measured_in_a_process_of_its_own(tmp_path: Path) -> None:
     [(10_000_000, 0.0, ["pass", "pass"]), (10_000_000, 1.0, ["miss", "pass"]), (100, 0.0, ["not measured"] * 2)],
 )
 def test_the_bars_are_for_ten_million_answers(n_answers: int, extra: float, verdicts: list[str]) -> None:
-    judged = judge(n_answers, [*STEPS, Step("more", extra, 0.0)])
+    judged = judge(n_answers, [*STEPS, Step("more", extra, 9.0, 0.0)])
     assert [verdict for *_, verdict in judged] == verdicts
     assert [value for _, value, _ in judged] == [29.5 + extra, 1500.25]
 
@@ -55,10 +55,10 @@ def test_record_and_report() -> None:
     assert (written["answers"], written["items"], len(written["steps"])) == (10_000_000, 1_000_000, 3)
     assert {"bar": "10,000,000 answers, seconds at most 30", "measured": 29.5, "verdict": "pass"} in written["bars"]
     assert [*report(10_000_000, STEPS)] == [
-        "        seconds      MiB",
-        "load      20.00      900",
-        "close      4.50     1500",
-        "check      5.00     1500",
+        "        seconds   of CPU      MiB",
+        "load      20.00    25.00      900",
+        "close      4.50     4.25     1500",
+        "check      5.00     5.00     1500",
         "pass         10,000,000 answers, seconds at most 30: 29.5",
         "pass         10,000,000 answers, MiB at most 4096: 1500.25",
     ]

@@ -84,3 +84,8 @@ def test_without_answers_nothing_is_known() -> None:
 def test_answers_about_takes_numbers_and_lists(i: Any, j: Any, shape: tuple[int, ...]) -> None:
     closure = Pairs.from_arrays([(0, 1), (1, 2)], [1, 1]).closure()
     assert closure.answers_about(i, j).tolist() == [1.0] * shape[0]
+
+
+def test_a_component_with_more_differences_than_the_batch_has_items() -> None:
+    closure = Pairs.from_arrays([(0, k) for k in range(1, 20, 2)], [0] * 10).index(20).closure()
+    np.testing.assert_array_equal(closure.target([7, 0, 4]), [[1, 0, np.nan], [0, 1, np.nan], [np.nan, np.nan, 1]])

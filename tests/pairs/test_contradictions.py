@@ -39,18 +39,18 @@ def test_every_denied_answer_has_a_shortest_proof(make: Any, brute: Any, answers
 
 
 @pytest.mark.parametrize(
-    ("step", "search"),
-    [(1, 0), (10**9, 10**9), (10**9, 0)],
-    ids=["from both ends", "the whole graph", "from both ends, given up"],
+    ("meeting", "levels"),
+    [(0, 1000), (10**9, 1000), (0, 3)],
+    ids=["from both ends", "the whole graph", "from both ends, soon given up"],
 )
 @given(answers_given)
 def test_every_way_to_search_gives_shortest_proofs(
-    make: Any, brute: Any, step: int, search: int, answers: list[Any]
+    make: Any, brute: Any, meeting: int, levels: int, answers: list[Any]
 ) -> None:
     pairs, expected = make(answers, N), brute(answers, N)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(chains, "STEP", step)
-        patch.setattr(chains, "SEARCH", search)
+        patch.setattr(chains, "MEETING", meeting)
+        patch.setattr(chains, "LEVELS", levels)
         check_proofs(pairs, expected, pairs.contradictions(), expected.denied)
 
 

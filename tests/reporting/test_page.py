@@ -202,11 +202,10 @@ def test_a_failed_write_leaves_the_old_page_alone(
     page([learner(OUTPUTS, LABELS, MATCHING, 3)], LABELS, NAMES)
     before = (tmp_path / "report.html").read_bytes()
 
-    def full_disk(self: Path, text: str, **_: object) -> int:
-        self.write_bytes(text.encode()[:100])
+    def full_disk(descriptor: int) -> None:
         raise OSError("No space left on device")
 
-    monkeypatch.setattr(Path, "write_text", full_disk)
+    monkeypatch.setattr("os.fsync", full_disk)
     with pytest.raises(OSError, match="No space"):
         page([learner(OUTPUTS, LABELS, MATCHING, 3)], LABELS, NAMES, title="Another")
     assert (tmp_path / "report.html").read_bytes() == before

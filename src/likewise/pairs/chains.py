@@ -14,8 +14,8 @@ from likewise.pairs.keys import distinct, keys, pairs_of
 
 Ints = NDArray[np.int64]
 
-STEP = 40  # a step in Python takes as long as so many in a search of the whole graph by SciPy
-SEARCH = 150  # steps that it takes to set up and end a search in Python
+MEETING = 6000  # a search from both ends takes as long as SciPy's search of a graph of so many items and links
+LEVELS = 1000  # and is given up after so many, for it is slow where a level has few items
 
 
 class Chains:
@@ -33,14 +33,14 @@ class Chains:
         graph = coo_array((np.ones(2 * len(i), dtype=np.bool_), both), shape=(n, n)).tocsr()
         graph.sort_indices()
         self.starts, self.neighbours, self.n = graph.indptr, graph.indices, n
+        self.before = np.full((2, n), -1, dtype=np.int64)  # for the two ends of a search: the item before each
 
     def between(self, source: int, targets: Sequence[int]) -> list[list[int]]:
         """The items of a shortest chain from the source to each target; there must be one."""
-        whole = self.n + len(self.neighbours)
-        if len(targets) * SEARCH * STEP < whole:
+        if len(targets) * MEETING < self.n + len(self.neighbours):
             chains = []
             for target in targets:
-                chain = self._meet(source, target, whole // STEP)
+                chain = self._meet(source, target)
                 if chain is None:
                     break
                 chains.append(chain)
@@ -49,35 +49,37 @@ class Chains:
         _, before = breadth_first_order(self._graph, source, return_predecessors=True)
         return [_back(target, source, before) for target in targets]
 
-    def _meet(self, source: int, target: int, most: int) -> list[int] | None:
-        """Search from both ends, each time a level further where there is less to do, until they meet.
-
-        None after more than `most` steps.
-        """
-        before: list[dict[int, int]] = [{source: source}, {target: target}]
-        front: list[list[int]] = [[source], [target]]
-        met = source if source == target else None
-        while met is None:
-            side = int(self._degree(front[0]) > self._degree(front[1]))
-            front[side] = self._next_level(front[side], before[side])
+    def _meet(self, source: int, target: int) -> list[int] | None:
+        """Search from both ends, each time a level further where there is less to do, till they meet; None: too far."""
+        levels = [[np.array([source])], [np.array([target])]]
+        self.before[0, source], self.before[1, target] = source, target
+        met, chain = levels[0][0][self.before[1, [source]] >= 0], None
+        while not len(met) and len(levels[0]) + len(levels[1]) < LEVELS:
+            side = int(self._n_links(levels[0][-1]) > self._n_links(levels[1][-1]))
+            levels[side].append(self._next_level(levels[side][-1], self.before[side]))
             # The first meeting is on a shortest chain: with a shorter one they would have met at an earlier level.
-            met = next((item for item in front[side] if item in before[1 - side]), None)
-            if len(before[0]) + len(before[1]) > most:
-                return None
-        return _back(met, source, before[0]) + _back(met, target, before[1])[-2::-1]
+            met = levels[side][-1][self.before[1 - side, levels[side][-1]] >= 0]
+        if len(met):
+            to, back = (_back(int(met[0]), end, self.before[side]) for side, end in enumerate((source, target)))
+            chain = to + back[-2::-1]
+        for side in (0, 1):
+            self.before[side, np.concatenate(levels[side])] = -1  # as it was
+        return chain
 
-    def _next_level(self, front: list[int], before: dict[int, int]) -> list[int]:
-        reached = []
-        for item in front:
-            for neighbour in self.neighbours[self.starts[item] : self.starts[item + 1]].tolist():
-                if neighbour not in before:
-                    before[neighbour] = item
-                    reached.append(neighbour)
-        assert reached, "there is no chain"
-        return reached
+    def _next_level(self, level: Ints, before: Ints) -> Ints:
+        """The items that are linked to those of a level and were not reached before."""
+        starts = self.starts[level].astype(np.int64)
+        counts = self.starts[level + 1] - starts
+        item = np.repeat(level, counts)
+        link = np.arange(len(item)) + np.repeat(starts - np.cumsum(counts) + counts, counts)
+        neighbour = self.neighbours[link]
+        new = before[neighbour] < 0
+        item, neighbour = item[new], neighbour[new]
+        before[neighbour[::-1]] = item[::-1]  # of several the first: it is written last
+        return np.asarray(neighbour[before[neighbour] == item], dtype=np.int64)
 
-    def _degree(self, items: list[int]) -> int:
-        return int((self.starts[np.array(items) + 1] - self.starts[items]).sum())
+    def _n_links(self, level: Ints) -> int:
+        return int((self.starts[level + 1] - self.starts[level]).sum())
 
     @cached_property
     def _graph(self) -> csr_array:

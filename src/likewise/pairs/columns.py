@@ -5,6 +5,7 @@ Text is looked at once for each distinct value and not once a row. Every refusal
 
 from __future__ import annotations
 
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import numpy as np
@@ -67,11 +68,13 @@ def items(left: Column, right: Column, source: Source) -> tuple[Ints, Ints, Obje
         distinct, place = np.unique(numbers, return_inverse=True)
         return _halves(place, distinct.astype(str).astype(object), m)
 
-    if left.type != right.type:  # numbers on one side only, or text of two kinds
-        left, right = left.cast(pa.large_string()), right.cast(pa.large_string())
-    codes, values = encode(pa.chunked_array(left.chunks + right.chunks, type=left.type))
-    for name, part in (("left", codes[:m]), ("right", codes[m:])):
-        _refuse_empty(name, part, values, source)
+    sides = [side if _is_text(side.type) else side.cast(pa.string()) for side in (left, right)]
+    with ThreadPoolExecutor(len(sides)) as pool:  # most of the time it takes to read a file
+        (left_codes, left_values), (right_codes, right_values) = pool.map(encode, sides)
+    _refuse_empty("left", left_codes, left_values, source)
+    _refuse_empty("right", right_codes, right_values, source)
+    merged, values = encode(pa.chunked_array([left_values, right_values]))
+    codes = np.concatenate([merged[left_codes], merged[len(left_values) :][right_codes]])
     if pc.all(pc.match_substring_regex(values, ROW_NUMBER)).as_py():  # true for no values too
         rows = values.cast(pa.int64()).to_numpy()
         if rows.size == 0 or rows.max() < LARGEST_ROW:
@@ -125,12 +128,16 @@ def names(given: Column, source: Source) -> tuple[NDArray[np.int32], tuple[str, 
 
 def encode(text: Column) -> tuple[NDArray[np.int32], Any]:
     """A code for each row and the distinct values, without the spaces around them, in the order they first appear."""
-    encoded = (text if pa.types.is_dictionary(text.type) else text.dictionary_encode()).unify_dictionaries()
-    if not encoded.num_chunks:
+    if not len(text):
         return np.empty(0, dtype=np.int32), pa.array([], type=pa.string())
-    codes = np.concatenate([np.asarray(chunk.indices, dtype=np.int32) for chunk in encoded.chunks])
-    trimmed = pc.utf8_trim_whitespace(encoded.chunk(0).dictionary.cast(pa.string())).dictionary_encode()
-    return trimmed.indices.to_numpy()[codes], trimmed.dictionary
+    encoded = text.dictionary_encode()
+    codes = np.concatenate([chunk.indices.to_numpy() for chunk in encoded.chunks])
+    values = encoded.chunk(0).dictionary.cast(pa.string())  # all chunks have the same
+    trimmed = pc.utf8_trim_whitespace(values)
+    if trimmed.equals(values):
+        return codes, values
+    again = trimmed.dictionary_encode()
+    return again.indices.to_numpy()[codes], again.dictionary
 
 
 def _halves(both: Ints, ids: Objects | None, m: int) -> tuple[Ints, Ints, Objects | None, int]:
@@ -139,7 +146,6 @@ def _halves(both: Ints, ids: Objects | None, m: int) -> tuple[Ints, Ints, Object
 
 
 def _is_text(kind: Any) -> bool:
-    kind = kind.value_type if pa.types.is_dictionary(kind) else kind
     return bool(pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_string_view(kind))
 
 

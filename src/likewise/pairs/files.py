@@ -49,7 +49,6 @@ def read_csv(path: Path) -> tuple[dict[str, Column], Source]:
     source = Source(numbers[1:], str(path), "line")
     if not len(source.lines):
         raise _no_answers(path)
-    text = pa.dictionary(pa.int32(), pa.string())
     try:
         table = pyarrow.csv.read_csv(
             path,
@@ -59,7 +58,7 @@ def read_csv(path: Path) -> tuple[dict[str, Column], Source]:
                 column_names=[name if name in wanted else f"column {place}" for place, name in enumerate(names)],
             ),
             convert_options=pyarrow.csv.ConvertOptions(
-                column_types=dict.fromkeys(wanted, text), include_columns=list(wanted), strings_can_be_null=False
+                column_types=dict.fromkeys(wanted, pa.string()), include_columns=list(wanted), strings_can_be_null=False
             ),
         )
     except pa.ArrowInvalid as error:

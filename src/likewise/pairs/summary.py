@@ -62,9 +62,9 @@ def summarise(pairs: Pairs, limit: int | None = 20) -> Summary:
 def repeated(pairs: Pairs) -> NDArray[np.bool_]:
     """(m,) Which answers say again what an earlier one says: the same of the same pair, by the same annotator."""
     pair = keys(pairs.left, pairs.right, pairs.n_items)
-    order = np.argsort(pair, kind="stable")
-    twice = np.diff(pair[order], prepend=-1, append=-1) == 0  # between neighbours in this order
-    rows = order[twice[1:] | twice[:-1]]  # of pairs with more than one answer
+    ordered = np.sort(pair)
+    twice = distinct(ordered[1:][ordered[1:] == ordered[:-1]])  # pairs with more than one answer
+    rows = np.flatnonzero(np.append(twice, -1)[np.searchsorted(twice, pair)] == pair)
     who = np.zeros(len(pairs), dtype=np.int32) if pairs.annotator is None else pairs.annotator
     rows = rows[np.lexsort((rows, who[rows], pairs.same[rows], pair[rows]))]
     before, after = rows[:-1], rows[1:]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Mapping, Sequence
 from html import escape
 from pathlib import Path
@@ -10,6 +9,7 @@ from pathlib import Path
 import numpy as np
 
 from likewise.errors import InputError
+from likewise.files import write_whole
 from likewise.reporting.figures import learning_curve, svg
 from likewise.reporting.gallery import differing_items, found_classes
 from likewise.reporting.learner import Learner, find_disagreements, output_order
@@ -63,17 +63,7 @@ def write_report(
         + "\n<footer>Written by Likewise. This file needs nothing else: keep it, send it, open it anywhere.</footer>\n"
         "</main></body></html>\n"
     )
-    _write_whole(Path(path), page)
-
-
-def _write_whole(path: Path, text: str) -> None:
-    path.parent.mkdir(parents=True, exist_ok=True)
-    unfinished = path.with_name(f".{path.name}.{os.getpid()}")
-    try:
-        unfinished.write_text(text, encoding="utf-8")
-        unfinished.replace(path)
-    finally:
-        unfinished.unlink(missing_ok=True)
+    write_whole(Path(path), page)
 
 
 def _cards(learners: Sequence[Learner], n_items: int, facts: Mapping[str, str]) -> str:
