@@ -19,6 +19,7 @@ ORDER = [
     {"criteria", "pairs", "evaluation", "datasets"},
     {"networks", "supervision"},
     {"training"},
+    {"estimators"},
     {"reporting", "benchmarks"},
     {"paper"},
     {"cli"},

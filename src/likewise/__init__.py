@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from likewise.criteria import KCL, MCL, kcl, mcl
     from likewise.errors import InputError
+    from likewise.estimators import PairClassifier
     from likewise.pairs import Pairs
 
 __version__ = "0.1.0"
@@ -18,9 +19,10 @@ _HOMES = {
     "kcl": "likewise.criteria",
     "mcl": "likewise.criteria",
     "InputError": "likewise.errors",
+    "PairClassifier": "likewise.estimators",
     "Pairs": "likewise.pairs",
 }
-__all__ = ["KCL", "MCL", "InputError", "Pairs", "__version__", "kcl", "mcl"]
+__all__ = ["KCL", "MCL", "InputError", "PairClassifier", "Pairs", "__version__", "kcl", "mcl"]
 
 
 def __getattr__(name: str) -> Any:

@@ -72,6 +72,45 @@ def test_labels_index_the_sorted_class_names(
     assert items.class_names == names
 
 
+def test_empty_text_is_an_unknown_class(tmp_path: Path) -> None:
+    np.savez(tmp_path / "a.npz", x=GREY, y=np.array(["dog", "", "cat", "-1", "dog"]))
+    items = load_arrays(tmp_path / "a.npz")
+    assert items.labels.tolist() == [1, -1, 0, -1, 1]
+    assert items.class_names == ("cat", "dog")
+
+
+@pytest.mark.parametrize(
+    ("ids", "expected"),
+    [(["e", " d ", "c", "b", "a"], ("e", "d", "c", "b", "a")), ([5, 4, 3, 2, -1], ("5", "4", "3", "2", "-1"))],
+)
+def test_ids_of_an_npz(tmp_path: Path, ids: list[Any], expected: tuple[str, ...]) -> None:
+    np.savez(tmp_path / "a.npz", x=GREY, ids=np.array(ids))
+    assert load_arrays(tmp_path / "a.npz").ids == expected
+
+
+@pytest.mark.parametrize(
+    ("ids", "complaint"),
+    [
+        (["a", "b", "c", "b", "a"], ", row 4: ids is 'a', as in row 0. Give each item an id of its own."),
+        (["a", "b", " ", "c", "d"], ", row 2: ids is empty. Give each item an id."),
+        ([1, 2, 3], " holds 5 items but ids of shape (3,); give one id an item."),
+        ([1.0, 2.0, 3.0, 4.0, 5.0], " holds ids of type float64; give integers or text."),
+    ],
+)
+def test_refused_ids_of_an_npz(tmp_path: Path, ids: list[Any], complaint: str) -> None:
+    np.savez(tmp_path / "a.npz", x=GREY, ids=np.array(ids))
+    with pytest.raises(InputError, match=re.escape(f"{tmp_path / 'a.npz'}{complaint}")):
+        load_arrays(tmp_path / "a.npz")
+
+
+def test_loaded_npy_does_not_follow_the_file(tmp_path: Path) -> None:
+    np.save(tmp_path / "a.npy", GREY)
+    items = load_arrays(tmp_path / "a.npy")
+    np.save(tmp_path / "a.npy", np.zeros_like(GREY))
+    assert torch.equal(items.inputs, torch.from_numpy(GREY[:, None]))
+    items.inputs.zero_()  # it can be written to
+
+
 @pytest.mark.parametrize("value", [np.nan, np.inf, -np.inf, 1e300])
 def test_unusable_feature_is_named_by_row_and_column(tmp_path: Path, value: float) -> None:
     features = np.zeros((4, 3))

@@ -126,6 +126,16 @@ def test_broken_images_are_refused_when_strict(tmp_path: Path) -> None:
         load_folder(tmp_path, strict=True)
 
 
+def test_class_of_broken_images_alone_is_no_class(tmp_path: Path) -> None:
+    for name in ("cat/1.png", "dog/1.png", "loose.png"):
+        save(tmp_path / name)
+    (tmp_path / "cat" / "1.png").write_bytes(b"")
+    with pytest.warns(UserWarning, match="1 of the 3 images"):
+        items = load_folder(tmp_path)
+    assert items.class_names == ("dog",)
+    assert items.labels.tolist() == [0, -1]
+
+
 def test_nothing_to_read(tmp_path: Path) -> None:
     with pytest.raises(InputError, match=r"missing is not a folder; give"):
         load_folder(tmp_path / "missing")

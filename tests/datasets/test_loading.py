@@ -39,16 +39,19 @@ def test_every_name_leads_to_its_own_set(name: str, tmp_path: Path) -> None:
 def test_items_by_what_is_there(tmp_path: Path) -> None:
     np.save(tmp_path / "a.npy", np.zeros((3, 2)))
     np.savez(tmp_path / "a.NPZ", x=np.zeros((4, 2)))
+    (tmp_path / "a.CSV").write_text("b,id,a\n1,u,2\n")
     (tmp_path / "photos").mkdir()
     Image.new("L", (9, 9)).save(tmp_path / "photos" / "1.png")
     assert load_items(tmp_path / "a.npy").inputs.shape == (3, 2)
     assert load_items(tmp_path / "a.NPZ.npz").inputs.shape == (4, 2)
     assert load_items(str(tmp_path / "photos"), size=16, channels=1).inputs.shape == (1, 1, 16, 16)
+    assert load_items(tmp_path / "a.CSV").inputs.tolist() == [[1, 2]]
+    assert load_items(tmp_path / "a.CSV", columns=("a", "b")).inputs.tolist() == [[2, 1]]
 
 
 def test_items_that_are_not_there_or_of_another_kind(tmp_path: Path) -> None:
     (tmp_path / "a.txt").write_text("text")
-    with pytest.raises(InputError, match=r"a\.txt is not an \.npy or \.npz file; give a folder of images"):
+    with pytest.raises(InputError, match=r"a\.txt is not a \.csv, \.parquet, \.npy or \.npz file; give a folder of im"):
         load_items(tmp_path / "a.txt")
     with pytest.raises(InputError, match="nothing does not exist; give a folder of images"):
         load_items(tmp_path / "nothing")

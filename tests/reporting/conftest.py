@@ -1,8 +1,9 @@
-"""Learners with known answers, and a reader that refuses a page that is not well-formed."""
+"""Learners and answers that are known, and a reader that refuses a page that is not well-formed."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import re
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from html.parser import HTMLParser
 from pathlib import Path
@@ -11,7 +12,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from likewise.reporting import Learner, write_report
+from likewise.reporting import JudgedAnswers, Learner, write_answers_report, write_report
 
 VOID = {"meta", "img", "br"}
 
@@ -31,6 +32,40 @@ class Element:
                 found.append(child)
             found += child.all(tag, kind)
         return found
+
+    def everything(self) -> Iterator[Element]:
+        yield self
+        for child in self.children:
+            yield from child.everything()
+
+    def section(self, title: str) -> Element:
+        """The one section with this heading."""
+        [found] = [s for s in self.all("section") if s.all("h2")[0].text == title]
+        return found
+
+    def cards(self) -> dict[str, tuple[str, str]]:
+        """The value and the detail of each card, by its name."""
+        return {
+            card.all("h2")[0].text: (card.all("p", "value")[0].text, "".join(p.text for p in card.all("p", "detail")))
+            for card in self.all("div", "card")
+        }
+
+    def check_self_contained(self) -> None:
+        """Nothing is fetched, nothing runs, and no id is given twice."""
+        assert not self.all("script")
+        assert not self.all("link")
+        for element in self.everything():
+            for name, value in element.attributes.items():
+                assert not name.startswith("on")
+                assert "http" not in value
+                if name in {"src", "href", "xlink:href", "data"}:
+                    assert value.startswith(("data:image/png;base64,", "#"))
+                assert all(target.startswith("#") for target in re.findall(r"url\(([^)]*)", value))
+        [style] = self.all("style")
+        assert "url(" not in style.text
+        assert "@import" not in style.text
+        ids = [e.attributes["id"] for e in self.everything() if "id" in e.attributes]
+        assert len(ids) == len(set(ids))
 
 
 class Reader(HTMLParser):
@@ -71,6 +106,12 @@ def parse(page: str) -> Element:
 
 
 @pytest.fixture
+def read() -> Callable[[str], Element]:
+    """Reads a piece of HTML."""
+    return parse
+
+
+@pytest.fixture
 def learner() -> Callable[..., Learner]:
     """Makes a learner from its outputs; the confusion matrix is counted one item at a time."""
 
@@ -107,6 +148,42 @@ def page(tmp_path: Path) -> Callable[..., Element]:
         }
         path = tmp_path / "report.html"
         write_report(path, learners=learners, labels=np.array(labels), class_names=class_names, **(settings | changes))
+        return parse(path.read_text(encoding="utf-8"))
+
+    return write
+
+
+@pytest.fixture
+def answers_page(tmp_path: Path) -> Callable[..., Element]:
+    """Writes a report of eight items in three classes, learned from seven answers, and reads it back.
+
+    Its figures take most of the time, so they are left out unless asked for: nothing held out, and no history.
+    """
+
+    def write(*, figures: bool = False, **changes: Any) -> Element:
+        similarity = np.array([0.9, 0.98, 0.1, 0.2, 0.03, 0.7, 0.6])
+        same = np.array([1.0, 0.0, 0.0, 1.0, 1.0, 1.0, 0.5])
+        left, right = np.array([0, 0, 1, 2, 3, 4, 5]), np.array([1, 2, 3, 4, 5, 5, 6])
+        answers = JudgedAnswers(left, right, same, similarity, line=np.arange(2, 9))
+        settings: dict[str, Any] = {
+            "title": "Title",
+            "summary": "Summary",
+            "history": [
+                {"epoch": e, "loss": 1 / e, "held_out_loss": 2 / e, "held_out_accuracy": 0.5 + e / 10, "stage": stage}
+                for e, stage in enumerate(("answers", "answers", "unlabelled"), start=1)
+            ]
+            if figures
+            else [],
+            "classes": ["apple", "pear", "plum"],
+            "outputs": np.array([0, 0, 1, 0, 1, 0, 0, 0]),
+            "probabilities": np.array([0.5, 0.9, 0.8, 0.7, 0.6, 0.95, 0.85, 0.9996]),
+            "held_out": JudgedAnswers(left[:4], right[:4], same[:4], similarity[:4]) if figures else None,
+            "answers": answers,
+            "images": np.arange(8 * 64, dtype=np.uint8).reshape(-1, 1, 8, 8),
+            "ids": [f"item-{letter}" for letter in "abcdefgh"],
+        }
+        path = tmp_path / "report.html"
+        write_answers_report(path, **(settings | changes))
         return parse(path.read_text(encoding="utf-8"))
 
     return write

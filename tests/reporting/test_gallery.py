@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import base64
 import io
+from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 import pytest
 from PIL import Image
 
-from likewise.reporting.gallery import most_and_least_certain, png_uri, thumbnail
+from likewise.errors import InputError
+from likewise.reporting.gallery import check_pictures, found_class, most_and_least_certain, png_uri, thumbnail
 
 
 def decoded(uri: str) -> np.ndarray:
@@ -42,3 +45,33 @@ def test_no_item_is_both_most_and_least_certain(n_members: int) -> None:
     assert least == rising[: len(least)]
     assert not set(most) & set(least)
     assert len(most) + len(least) == min(n_members, 6)
+
+
+def test_a_class_without_items_shows_no_sheet(read: Callable[[str], Any]) -> None:
+    empty = read(found_class("<b>", ["no item", "<i>"], [], []))
+    assert [h.text for h in empty.all("h3")] == ["<b>"]
+    assert empty.all("p")[0].text == "no item<i>"
+    assert not empty.all("ul")
+    assert [h.text for h in read(found_class("a", [], ["<li></li>"], [])).all("h4")] == ["Most certain"]
+
+
+@pytest.mark.parametrize(
+    ("images", "message"),
+    [
+        (np.zeros((2, 1, 8, 8)), r"bytes of shape \(2, channels, height, width\), got float64"),
+        (np.zeros((2, 8, 8), dtype=np.uint8), r"got uint8 of shape \(2, 8, 8\)"),
+        (np.zeros((3, 1, 8, 8), dtype=np.uint8), r"got uint8 of shape \(3, 1, 8, 8\)"),
+        ([np.zeros((1, 8, 8), dtype=np.uint8)], "an image for each of 2 items, got 1 images"),
+    ],
+)
+def test_images_that_are_not_those_of_the_items_are_refused(images: Any, message: str) -> None:
+    with pytest.raises(InputError, match=message):
+        check_pictures(images, 2)
+
+
+@pytest.mark.parametrize(
+    "image", [np.zeros((8, 8), dtype=np.uint8), np.zeros((1, 8, 8)), np.zeros((2, 8, 8), np.uint8)]
+)
+def test_what_is_no_image_is_refused(image: np.ndarray) -> None:
+    with pytest.raises(InputError, match=r"An image must be bytes of shape \(1 or 3, height, width\), got"):
+        png_uri(image)

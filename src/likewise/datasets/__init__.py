@@ -1,32 +1,44 @@
-"""Data sets as uint8 tensors in memory, found under LIKEWISE_DATA, and batch augmentation on them."""
+"""Data sets found under LIKEWISE_DATA and items of one's own, in memory or as a stream; batch augmentation on them."""
 
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Literal
 
-from likewise.datasets.arrays import load_arrays
+from likewise.datasets.arrays import image_tensor, load_arrays
 from likewise.datasets.augment import Augmentation, normalise
+from likewise.datasets.chunks import ItemStream
 from likewise.datasets.cifar import load_cifar10, load_cifar100
 from likewise.datasets.digits import load_digits
 from likewise.datasets.folder import load_folder
 from likewise.datasets.idx import load_idx, load_mnist
+from likewise.datasets.image_files import load_images
 from likewise.datasets.items import DataSet, Items
+from likewise.datasets.jitter import Jitter
 from likewise.datasets.omniglot import load_omniglot
+from likewise.datasets.statistics import channel_statistics
+from likewise.datasets.stream import load_items, open_items
+from likewise.datasets.table import load_table
 from likewise.errors import InputError
 
 __all__ = [
     "NAMES",
     "Augmentation",
     "DataSet",
+    "ItemStream",
     "Items",
+    "Jitter",
+    "channel_statistics",
+    "image_tensor",
     "load",
     "load_arrays",
     "load_folder",
     "load_idx",
+    "load_images",
     "load_items",
     "load_omniglot",
+    "load_table",
     "normalise",
+    "open_items",
 ]
 
 NAMES = ("digits", "mnist", "cifar10", "cifar100")
@@ -48,14 +60,3 @@ def load(name: str, data: Path | str | None = None) -> DataSet:
         case "cifar100":
             return load_cifar100(data)
     raise InputError(f"There is no data set called {name!r}; choose one of {', '.join(NAMES)}.")
-
-
-def load_items(path: Path | str, *, size: int = 32, channels: Literal[1, 3] = 3, strict: bool = False) -> Items:
-    """The items at a path: a folder of images (see `load_folder` for the options), or an .npy or .npz file."""
-    path = Path(path)
-    if path.is_dir():
-        return load_folder(path, size=size, channels=channels, strict=strict)
-    if path.suffix.lower() in (".npy", ".npz"):
-        return load_arrays(path)
-    what = "is not an .npy or .npz file" if path.exists() else "does not exist"
-    raise InputError(f"{path} {what}; give a folder of images, an .npy or an .npz file.")

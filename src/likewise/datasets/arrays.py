@@ -1,23 +1,31 @@
-"""Items from NumPy files: uint8 images or features, with labels where an .npz holds them. Never unpickles."""
+"""Items from NumPy files: uint8 images or features, with labels and ids where an .npz holds them. Never unpickles."""
 
 from __future__ import annotations
 
 import zipfile
 import zlib
+from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
 import torch
+from numpy.lib.format import MAGIC_PREFIX, open_memmap
 from numpy.typing import NDArray
 from torch import Tensor
 
+from likewise.datasets.chunks import ItemStream
+from likewise.datasets.ids import own_ids
 from likewise.datasets.items import Items
+from likewise.datasets.labels import number_labels
 from likewise.errors import InputError
 
 INPUT_KEYS = ("x", "X", "images", "features")
 LABEL_KEYS = ("y", "labels")
 MOST_CHANNELS = 4  # an axis longer than this is height or width
+ROWS = 4096  # looked through at a time for what cannot be used
 
 Array = NDArray[Any]
 
@@ -26,13 +34,76 @@ def load_arrays(path: Path | str) -> Items:
     """The items of an .npy or .npz file.
 
     Images are uint8 of shape (n, H, W), (n, H, W, C) or (n, C, H, W); features are numbers of shape (n, d). An .npz has
-    them under x, X, images or features, and may have labels under y or labels: integers (-1 where unknown) or text.
+    them under x, X, images or features, and may have labels under y or labels: integers (-1 where unknown) or text, and
+    ids under ids: integers or text, for each item its own.
     """
-    path = Path(path)
+    arrays = _open(Path(path))
+    return arrays.part(0, len(arrays.inputs))
+
+
+def open_arrays(path: Path, chunk: int) -> ItemStream:
+    """The same a chunk at a time: an .npy is never whole in memory, an .npz is decompressed once."""
+    arrays = _open(path)
+    arrays.inputs.flags.writeable = False  # so that chunks are copies, and whoever changes one changes no other
+
+    def read(broken: list[str]) -> Iterator[Items]:
+        for start in range(0, len(arrays.inputs), chunk):
+            yield arrays.part(start, start + chunk)
+
+    return ItemStream(len(arrays.inputs), read)
+
+
+@dataclass(frozen=True)
+class _Arrays:
+    path: Path
+    inputs: Array  # as stored, but images with channels first; mapped, not read, where the file is an .npy
+    labels: Tensor
+    class_names: tuple[str, ...]
+    ids: tuple[str, ...]
+
+    def part(self, start: int, stop: int) -> Items:
+        rows = self.inputs[start:stop]
+        inputs = _pixels(rows) if self.inputs.ndim == 4 else self._features(rows)
+        return Items(inputs, self.labels[start:stop], self.class_names, self.ids[start:stop])
+
+    def _features(self, rows: Array) -> Tensor:
+        features = _float32(rows)
+        if not np.isfinite(features).all():
+            raise self._unusable()
+        return torch.from_numpy(features)
+
+    def _unusable(self) -> InputError:
+        starts = range(0, len(self.inputs), ROWS)
+        usable = [np.isfinite(_float32(self.inputs[start : start + ROWS])).all(axis=1) for start in starts]
+        unusable = np.flatnonzero(~np.concatenate(usable))
+        row = int(unusable[0])
+        column = int(np.flatnonzero(~np.isfinite(_float32(self.inputs[row])))[0])
+        return InputError(
+            f"{self.path}, row {row}: column {column} is {self.inputs[row, column]}; fill in or remove the "
+            f"{len(unusable)} rows with NaN or infinite values (rows are counted from 0)."
+        )
+
+
+def _open(path: Path) -> _Arrays:
+    arrays = _read(path)
+    given = _one_of(INPUT_KEYS, arrays, path)
+    if given is None:
+        raise InputError(
+            f"{path} holds {', '.join(arrays) or 'nothing'}; name the array of items one of {', '.join(INPUT_KEYS)}."
+        )
+    inputs = _inputs(given, path)
+    labels, names = _labels(_one_of(LABEL_KEYS, arrays, path), len(inputs), path)
+    return _Arrays(path, inputs, labels, names, _ids(arrays.get("ids"), len(inputs), path))
+
+
+def _read(path: Path) -> dict[str, Array]:
     try:
         with path.open("rb") as file:
+            if file.read(len(MAGIC_PREFIX)) == MAGIC_PREFIX:
+                return {"x": open_memmap(path, mode="r")}
+            file.seek(0)
             loaded = np.load(file, allow_pickle=False)
-            arrays = {"x": loaded} if isinstance(loaded, np.ndarray) else {key: loaded[key] for key in loaded.files}
+            return {key: loaded[key] for key in loaded.files}
     except FileNotFoundError as error:
         raise InputError(f"{path} does not exist; give the .npy or .npz file that holds the items.") from error
     except (OSError, ValueError, EOFError, zipfile.BadZipFile, zlib.error) as error:
@@ -41,14 +112,10 @@ def load_arrays(path: Path | str) -> Items:
             "numpy.savez, without object arrays."
         ) from error
 
-    given = _one_of(INPUT_KEYS, arrays, path)
-    if given is None:
-        raise InputError(
-            f"{path} holds {', '.join(arrays) or 'nothing'}; name the array of items one of {', '.join(INPUT_KEYS)}."
-        )
-    inputs = _inputs(given, path)
-    labels, names = _labels(_one_of(LABEL_KEYS, arrays, path), len(inputs), path)
-    return Items(inputs, labels, names)
+
+def image_tensor(given: Array, name: str) -> Tensor:
+    """Images in an array of bytes, its channels anywhere, as (n, C, H, W); errors call it `name`."""
+    return _pixels(_inputs(given, name))
 
 
 def _one_of(keys: tuple[str, ...], arrays: dict[str, Array], path: Path) -> Array | None:
@@ -58,42 +125,37 @@ def _one_of(keys: tuple[str, ...], arrays: dict[str, Array], path: Path) -> Arra
     return arrays[present[0]] if present else None
 
 
-def _inputs(given: Array, path: Path) -> Tensor:
+def _inputs(given: Array, path: Path | str) -> Array:
     if given.ndim and not len(given):
         raise InputError(f"{path} holds no items, its array has shape {given.shape}; give at least one row.")
     if given.ndim == 2 and given.dtype.kind in "fiub":
-        return _features(given, path)
+        return given
     if given.ndim not in (3, 4) or given.dtype != np.uint8:
         raise InputError(
             f"{path} holds {given.dtype} of shape {given.shape}; give uint8 images (n, H, W), (n, H, W, C) or "
             "(n, C, H, W), or features (n, d)."
         )
     if given.ndim == 3:
-        images = given[:, None]
-    elif given.shape[1] <= MOST_CHANNELS:
-        images = given
-    elif given.shape[3] <= MOST_CHANNELS:
-        images = given.transpose(0, 3, 1, 2)
-    else:
-        raise InputError(
-            f"{path} holds images of shape {given.shape} in which neither the second nor the last axis can be the "
-            f"channels; give at most {MOST_CHANNELS} of them."
-        )
-    return torch.from_numpy(np.ascontiguousarray(images))
+        return given[:, None]
+    if given.shape[1] <= MOST_CHANNELS:
+        return given
+    if given.shape[3] <= MOST_CHANNELS:
+        return given.transpose(0, 3, 1, 2)
+    raise InputError(
+        f"{path} holds images of shape {given.shape} in which neither the second nor the last axis can be the "
+        f"channels; give at most {MOST_CHANNELS} of them."
+    )
 
 
-def _features(given: Array, path: Path) -> Tensor:
-    with np.errstate(over="ignore"):  # what does not fit into float32 becomes infinite and is refused below
-        features = np.ascontiguousarray(given, dtype=np.float32)
-    unusable = np.flatnonzero(~np.isfinite(features).all(axis=1))
-    if len(unusable):
-        row = int(unusable[0])
-        column = int(np.flatnonzero(~np.isfinite(features[row]))[0])
-        raise InputError(
-            f"{path}, row {row}: column {column} is {given[row, column]}; fill in or remove the {len(unusable)} rows "
-            "with NaN or infinite values (rows are counted from 0)."
-        )
-    return torch.from_numpy(features)
+def _pixels(rows: Array) -> Tensor:
+    images = np.ascontiguousarray(rows)
+    return torch.from_numpy(images if images.flags.writeable else images.copy())  # torch wants to be able to write
+
+
+def _float32(rows: Array) -> NDArray[np.float32]:
+    with np.errstate(over="ignore"):  # what does not fit into float32 becomes infinite, and is refused
+        features = np.ascontiguousarray(rows, dtype=np.float32)
+    return features if features.flags.writeable else features.copy()
 
 
 def _labels(given: Array | None, n_items: int, path: Path) -> tuple[Tensor, tuple[str, ...]]:
@@ -103,11 +165,15 @@ def _labels(given: Array | None, n_items: int, path: Path) -> tuple[Tensor, tupl
         raise InputError(f"{path} holds {n_items} items but labels of shape {given.shape}; give one label an item.")
     if given.dtype.kind not in "iubU":
         raise InputError(f"{path} holds labels of type {given.dtype}; give integers (-1 where unknown) or text.")
-    values = given.astype(np.int64) if given.dtype.kind in "iub" else given
-    classes, index = np.unique(values, return_inverse=True)
-    if values.dtype.kind == "i":
-        n_unknown = int(np.searchsorted(classes, 0))  # negative values come first; only -1 is allowed
-        if n_unknown > 1 or (n_unknown and classes[0] != -1):
-            raise InputError(f"{path} holds the label {classes[0]}; use -1 where a label is unknown.")
-        index, classes = np.maximum(index - n_unknown, -1), classes[n_unknown:]
-    return torch.from_numpy(index.astype(np.int64)), tuple(str(name) for name in classes.tolist())
+    return number_labels(given if given.dtype.kind == "U" else given.astype(np.int64), path)
+
+
+def _ids(given: Array | None, n_items: int, path: Path) -> tuple[str, ...]:
+    if given is None:
+        return ()
+    if given.shape != (n_items,):
+        raise InputError(f"{path} holds {n_items} items but ids of shape {given.shape}; give one id an item.")
+    if given.dtype.kind not in "iuU":
+        raise InputError(f"{path} holds ids of type {given.dtype}; give integers or text.")
+    texts = pa.array([str(name) for name in given.tolist()], pa.string())
+    return tuple(own_ids(texts, path, "ids", "row {}".format).to_pylist())

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Literal
 
-import numpy as np
 import torch
 
-from likewise.datasets.images import SUFFIXES, UnreadableImage, read_image
+from likewise.datasets.chunks import ItemStream
+from likewise.datasets.image_files import ImageFiles
+from likewise.datasets.images import SUFFIXES
 from likewise.datasets.items import Items
 from likewise.errors import InputError
 
@@ -22,30 +23,25 @@ def load_folder(path: Path | str, *, size: int = 32, channels: Literal[1, 3] = 3
     labelled -1. The ids are the paths relative to `path`. Hidden files and folders are passed over. Images that cannot
     be read are left out with one warning, or, with `strict`, are an InputError.
     """
-    path = Path(path)
+    return _without_empty_classes(_list_files(Path(path)).load(size, channels, strict))
+
+
+def open_folder(path: Path, size: int, channels: Literal[1, 3], strict: bool, chunk: int) -> ItemStream:
+    """The same a chunk at a time; a class of which no image can be read keeps its number."""
+    return _list_files(path).stream(size, channels, strict, chunk)
+
+
+def _list_files(path: Path) -> ImageFiles:
     if not path.is_dir():
         raise InputError(f"{path} is not a folder; give the folder that holds the images.")
     files = list(_image_files(path))
     if not files:
         raise InputError(f"{path} holds no image; its files should end in one of {', '.join(sorted(SUFFIXES))}.")
-
-    images = np.empty((len(files), channels, size, size), dtype=np.uint8)
-    read: list[Path] = []
-    broken: list[str] = []
-    for file in files:
-        try:
-            images[len(read)] = read_image(file, size, channels)
-            read.append(file.relative_to(path))
-        except UnreadableImage as error:
-            broken.append(f"{file} ({error})")
-    if broken:
-        _complain(path, broken, len(files), strict)
-
-    folders = [file.parts[0] if len(file.parts) > 1 else "" for file in read]
-    names = tuple(sorted(set(folders) - {""}))
+    relative = [file.relative_to(path) for file in files]
+    classes = [file.parts[0] if len(file.parts) > 1 else "" for file in relative]
+    names = tuple(sorted(set(classes) - {""}))
     number = {name: index for index, name in enumerate(names)} | {"": -1}
-    labels = torch.tensor([number[folder] for folder in folders], dtype=torch.int64)
-    return Items(torch.from_numpy(images[: len(read)]), labels, names, tuple(file.as_posix() for file in read))
+    return ImageFiles(files, [file.as_posix() for file in relative], [number[name] for name in classes], names, path)
 
 
 def _image_files(folder: Path, above: frozenset[Path] = frozenset()) -> Iterator[Path]:
@@ -61,10 +57,9 @@ def _image_files(folder: Path, above: frozenset[Path] = frozenset()) -> Iterator
             yield entry
 
 
-def _complain(path: Path, broken: list[str], n_files: int, strict: bool) -> None:
-    what = f"{len(broken)} of the {n_files} images in {path} cannot be read, the first is {broken[0]}"
-    if strict:
-        raise InputError(f"{what}; replace or delete them, or leave strict out to skip them.")
-    if len(broken) == n_files:
-        raise InputError(f"{what}; give a folder of sound images.")
-    warnings.warn(f"{what}; they are left out.", stacklevel=3)
+def _without_empty_classes(items: Items) -> Items:
+    used = torch.bincount(items.labels[items.labels >= 0], minlength=items.n_classes).nonzero().flatten()
+    number = torch.full((items.n_classes + 1,), -1)  # the last entry is that of -1
+    number[used] = torch.arange(len(used))
+    names = tuple(items.class_names[index] for index in used.tolist())
+    return replace(items, labels=number[items.labels], class_names=names)

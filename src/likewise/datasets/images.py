@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from pathlib import Path
 from typing import BinaryIO, Literal
 
@@ -17,9 +18,15 @@ class UnreadableImage(Exception):
 
 
 def read_image(file: Path | BinaryIO, size: int, channels: Literal[1, 3]) -> NDArray[np.uint8]:
-    """The picture as (channels, size, size): grey or RGB, upright, transparent parts white, squeezed to a square."""
+    """The picture as (channels, size, size): grey or RGB, upright, transparent parts white, squeezed to a square.
+
+    An image of more than `PIL.Image.MAX_IMAGE_PIXELS` is not decoded, for it may be small on disk and fill the memory.
+    """
     try:
-        with Image.open(file) as opened:
+        with warnings.catch_warnings():
+            warnings.simplefilter("error", Image.DecompressionBombWarning)  # raised while only the header is read
+            image = Image.open(file)
+        with image as opened:
             opened.draft(opened.mode, (2 * size, 2 * size))  # a large JPEG is decoded small, many times faster
             upright = ImageOps.exif_transpose(opened)
             if "A" in upright.getbands() or "transparency" in upright.info:

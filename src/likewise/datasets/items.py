@@ -22,6 +22,7 @@ class Items:
     labels: torch.Tensor  # int64 (n,), an index into class_names; -1 where unknown
     class_names: tuple[str, ...] = ()
     ids: tuple[str, ...] = ()  # file names or row ids; empty where items have only their row number
+    columns: tuple[str, ...] = ()  # the names of the features where they come from a table
 
     def __len__(self) -> int:
         return len(self.inputs)

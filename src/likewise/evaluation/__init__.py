@@ -1,16 +1,25 @@
-"""Judging outputs against classes: the matching of outputs with classes, and scores from the confusion matrix."""
+"""Judging outputs against classes and similarities against answers: matching, scores, calibration, intervals."""
 
+from likewise.evaluation.answers import PairAccuracy, hard_answers, pair_accuracy
+from likewise.evaluation.calibration import Calibration, calibration
 from likewise.evaluation.matching import apply_matching, confusion, match_outputs
 from likewise.evaluation.scores import PairScores, accuracy, ari, nmi, pair_scores, scores
+from likewise.evaluation.wilson import wilson
 
 __all__ = [
+    "Calibration",
+    "PairAccuracy",
     "PairScores",
     "accuracy",
     "apply_matching",
     "ari",
+    "calibration",
     "confusion",
+    "hard_answers",
     "match_outputs",
     "nmi",
+    "pair_accuracy",
     "pair_scores",
     "scores",
+    "wilson",
 ]

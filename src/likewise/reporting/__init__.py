@@ -1,7 +1,21 @@
-"""Figures and the HTML report."""
+"""Figures and the HTML reports."""
 
-from likewise.reporting.figures import confusion_figure, learning_curve
+from likewise.reporting.answers_report import write_answers_report
+from likewise.reporting.curves import answers_curve, learning_curve
+from likewise.reporting.judged import JudgedAnswers
 from likewise.reporting.learner import Learner, find_disagreements
-from likewise.reporting.page import write_report
+from likewise.reporting.learners_report import write_report
+from likewise.reporting.matrix import confusion_figure
+from likewise.reporting.reliability import reliability_diagram
 
-__all__ = ["Learner", "confusion_figure", "find_disagreements", "learning_curve", "write_report"]
+__all__ = [
+    "JudgedAnswers",
+    "Learner",
+    "answers_curve",
+    "confusion_figure",
+    "find_disagreements",
+    "learning_curve",
+    "reliability_diagram",
+    "write_answers_report",
+    "write_report",
+]

@@ -1,20 +1,40 @@
-"""Contact sheets: small images embedded in the page, by the class found and where learners differ."""
+"""Contact sheets: small images embedded in the page, the most and the least certain of a class."""
 
 from __future__ import annotations
 
 import base64
 import io
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from html import escape
+from typing import Protocol
 
 import numpy as np
 from PIL import Image
 
-from likewise.reporting.learner import Learner, class_name
-from likewise.reporting.style import learner_colour
+from likewise.errors import InputError
 
 LARGEST_SIDE = 96  # pixels; larger images are reduced, as a thumbnail shows no more
 SMALLEST_SMOOTH_SIDE = 48  # smaller images are enlarged as squares, not blurred
+COLUMNS = 7  # thumbnails of each kind in the row of a class
+MOST_CLASSES = 30  # rows of a gallery
+
+
+class Pictures(Protocol):
+    """The image (C, H, W) of each item, as bytes: an array, or anything that reads the few that are asked for."""
+
+    def __len__(self) -> int: ...
+
+    def __getitem__(self, position: int, /) -> np.ndarray: ...
+
+
+def check_pictures(images: Pictures | None, n: int) -> None:
+    """Refuse images that are not those of `n` items."""
+    if isinstance(images, np.ndarray) and (images.dtype != np.uint8 or images.ndim != 4 or len(images) != n):
+        raise InputError(
+            f"Images must be bytes of shape ({n}, channels, height, width), got {images.dtype} of shape {images.shape}."
+        )
+    if images is not None and len(images) != n:
+        raise InputError(f"There must be an image for each of {n} items, got {len(images)} images.")
 
 
 def png_uri(image: np.ndarray) -> str:
@@ -23,6 +43,10 @@ def png_uri(image: np.ndarray) -> str:
     >>> png_uri(np.zeros((1, 8, 8), dtype=np.uint8))[:22]
     'data:image/png;base64,'
     """
+    if image.dtype != np.uint8 or image.ndim != 3 or len(image) not in (1, 3, 4):
+        raise InputError(
+            f"An image must be bytes of shape (1 or 3, height, width), got {image.dtype} of shape {image.shape}."
+        )
     pixels = image[0] if len(image) == 1 else np.moveaxis(image[:3], 0, -1)  # (H, W) or (H, W, 3)
     picture = Image.fromarray(np.ascontiguousarray(pixels))
     picture.thumbnail((LARGEST_SIDE, LARGEST_SIDE))
@@ -49,83 +73,12 @@ def most_and_least_certain(members: np.ndarray, certainty: np.ndarray, n: int) -
     return falling[:n_most], falling[n_most:][::-1][:n]
 
 
-def found_classes(
-    learner: Learner,
-    outputs: Sequence[int],
-    images: np.ndarray,
-    labels: np.ndarray,
-    class_names: Sequence[str],
-    *,
-    columns: int = 7,
-) -> str:
-    """A row for each of `outputs`: how many items it holds, and its most and least certain ones, mistakes outlined."""
-    rows = []
-    for k in outputs:
-        own = int(learner.matching[k])
-        members = np.flatnonzero(np.asarray(learner.outputs) == k)
-        most, least = most_and_least_certain(members, np.asarray(learner.probabilities), columns)
-        sheets = "".join(
-            f'<div><h4>{title}</h4><ul class="sheet" style="--columns:{columns}">'
-            f"{_entries(learner, positions, images, labels, class_names)}</ul></div>"
-            for title, positions in (("Most certain", most), ("Least certain", least))
-            if positions
-        )
-        name = class_name(own, class_names, f"Output {k}")
-        count = _count(labels[members], own, name=f"output {k}" if own >= 0 else "unmatched")
-        rows.append(f'<div class="found"><div><h3>{escape(name)}</h3><p>{count}</p></div>{sheets}</div>')
-    return "\n".join(rows)
-
-
-def differing_items(
-    learners: Sequence[Learner],
-    positions: Sequence[int],
-    images: np.ndarray | None,
-    labels: np.ndarray,
-    class_names: Sequence[str],
-) -> str:
-    """For each position the image, the true class, and what every learner said."""
-    entries = []
-    for i in positions:
-        truth = int(labels[i])
-        answers = "".join(
-            f'<dt><span class="dot {learner_colour(place)}"></span>{escape(learner.name)}</dt>'
-            + _answer(int(learner.predictions[i]), truth, class_names)
-            for place, learner in enumerate(learners)
-        )
-        image = "" if images is None else thumbnail(images[i], f"item {i}, true class {class_name(truth, class_names)}")
-        said = f"<dl><dt>True class</dt><dd>{escape(class_name(truth, class_names))}</dd>{answers}</dl>"
-        entries.append(f"<li>{image}{said}</li>")
-    return '<ul class="differ">' + "\n".join(entries) + "</ul>"
-
-
-def _entries(
-    learner: Learner, positions: Sequence[int], images: np.ndarray, labels: np.ndarray, class_names: Sequence[str]
-) -> str:
-    entries = []
-    for i in positions:
-        truth, said = int(labels[i]), int(learner.predictions[i])
-        name = class_name(truth, class_names)
-        description = f"item {i}, true class {name}, certainty {learner.probabilities[i]:.3f}"
-        if truth >= 0 and truth != said:
-            picture = thumbnail(images[i], f"mistake, {description}")
-            entries.append(f'<li class="mistake">{picture}<span>{escape(name)}</span></li>')
-        else:
-            entries.append(f"<li>{thumbnail(images[i], description)}</li>")
-    return "".join(entries)
-
-
-def _answer(said: int, truth: int, class_names: Sequence[str]) -> str:
-    name = escape(class_name(said, class_names, "unmatched"))
-    if truth < 0:
-        return f"<dd>{name}</dd>"
-    if said == truth:
-        return f'<dd class="hit">{name} <span role="img" aria-label="right">&check;</span></dd>'
-    return f'<dd class="mistake">{name} <span role="img" aria-label="wrong">&cross;</span></dd>'
-
-
-def _count(labels: np.ndarray, own: int, *, name: str) -> str:
-    """Such as: output 3, 36 items, 35 right."""
-    items = "no item" if len(labels) == 0 else "1 item" if len(labels) == 1 else f"{len(labels)} items"
-    known = labels[labels >= 0]
-    right = f", {int((known == own).sum())} right" if own >= 0 and len(known) else ""
-    return f"{name}<br>{items}{right}"
+def found_class(name: str, notes: Iterable[str], most: Sequence[str], least: Sequence[str]) -> str:
+    """The row of one class: its name, a line for each note, and the list items of both kinds, which are HTML."""
+    sheets = "".join(
+        f'<div><h4>{title}</h4><ul class="sheet" style="--columns:{COLUMNS}">{"".join(entries)}</ul></div>'
+        for title, entries in (("Most certain", most), ("Least certain", least))
+        if entries
+    )
+    about = "<br>".join(escape(note) for note in notes)
+    return f'<div class="found"><div><h3>{escape(name)}</h3><p>{about}</p></div>{sheets}</div>'

@@ -117,19 +117,34 @@ footer{margin-top:3.5rem;padding-top:1rem;border-top:1px solid var(--rule)}
 .found h4{font-size:.78rem;font-weight:500;color:var(--muted);margin:0 0 .35rem}
 .sheet{display:grid;grid-template-columns:repeat(var(--columns),minmax(0,2.75rem));gap:.5rem;min-height:4.1rem;
  align-items:start}
-.sheet li{font-size:.75rem;line-height:1.35;text-align:center}
+.sheet li{font-size:.75rem;line-height:1.35;text-align:center;color:var(--muted)}
 .thumb{display:block;width:100%;aspect-ratio:1;border-radius:5px;object-fit:contain;background:#000}
 .thumb.pixels{image-rendering:pixelated}
 .mistake .thumb{outline:3px solid var(--wrong);margin-bottom:.3rem}
-.mistake{color:var(--wrong);font-weight:600}
-.sheet span{display:block;overflow:hidden;text-overflow:ellipsis;white-space:nowrap}
+.sheet .mistake,.mistake{color:var(--wrong);font-weight:600}
+.sheet span{display:block;margin-top:.15rem;overflow:hidden;text-overflow:ellipsis;white-space:nowrap}
 .differ{display:grid;grid-template-columns:repeat(auto-fill,minmax(18.5rem,1fr));gap:1.25rem 2.5rem}
 .differ li{display:flex;gap:.9rem;align-items:center}
 .differ .thumb{width:4rem;flex:none}
-.differ dl{display:grid;grid-template-columns:auto auto;gap:0 1rem;margin:0;font-size:.875rem;min-width:0}
-.differ dt{color:var(--muted)}
-.differ dd{margin:0;font-weight:600}
+.differ dl,.suspects dl{display:grid;grid-template-columns:auto auto;gap:0 1rem;margin:0;font-size:.875rem;min-width:0}
+.differ dt,.suspects dt{color:var(--muted)}
+.differ dd,.suspects dd{margin:0;font-weight:600}
 .differ .hit span{color:var(--right)}
+.suspects{display:grid;grid-template-columns:repeat(auto-fill,minmax(min(16rem,100%),1fr));gap:1.75rem 2.5rem}
+.suspects.pictured{grid-template-columns:repeat(auto-fill,minmax(min(26rem,100%),1fr))}
+.suspects li{display:flex;gap:1.1rem;align-items:flex-start}
+.suspects h3{margin-bottom:.2rem}
+.suspects .id{font-weight:400;overflow-wrap:anywhere}
+.pair{display:flex;gap:.4rem;flex:none}
+.pair .thumb{width:4.75rem}
+
+.listing{border-collapse:collapse;width:100%;font-size:.9rem;table-layout:fixed}
+.listing th,.listing td{text-align:left;vertical-align:top;padding:.55rem 0 .55rem 1.5rem;overflow-wrap:anywhere;
+ border-top:1px solid var(--rule)}
+.listing th:first-child{padding-left:0;width:22%}
+.listing thead th{border-top:0;padding-top:0;font-size:.82rem;font-weight:500;color:var(--muted)}
+.listing .number{text-align:right;width:5.5rem}
+.listing small{color:var(--muted);white-space:nowrap}
 
 @media (max-width:44rem){
 main{padding:2rem 1rem 1.5rem}
@@ -137,15 +152,20 @@ section{margin-top:2.25rem}
 .panel{padding:1rem}
 .wide{display:none}
 .narrow{display:block}
-.cards{grid-template-columns:1fr 1fr;gap:.75rem}
-.card{padding:.8rem 1rem}
-.card .value{font-size:1.6rem}
+.cards{grid-template-columns:repeat(2,minmax(0,1fr));gap:.75rem}
+.card{padding:.8rem .85rem}
+.card .value{font-size:1.5rem;line-height:1.2;white-space:normal}
+.card small{font-size:.8rem;white-space:nowrap}
+.listing{font-size:.82rem}
+.listing th,.listing td{padding-left:.75rem}
+.listing .number{width:3.4rem}
 .matrix{border-spacing:1px}
 .matrix td{min-width:1.5rem;height:1.8rem;padding:0;font-size:.78rem;border-radius:3px}
 .matrix th{padding:.1rem .25rem;font-size:.78rem}
 .matrix tbody th{white-space:normal}
 .matrix .word{display:none}
 .sheet{min-height:0}
+.suspects li{flex-direction:column;gap:.6rem}
 .found{grid-template-columns:1fr;gap:.7rem;padding:1.1rem 0}
 }
 @media print{body{background:none}.panel,.card{break-inside:avoid}}

@@ -1,5 +1,15 @@
 """Where S comes from, one file a paradigm."""
 
+from likewise.supervision.answers import AnsweringNetwork, AnswerKnowledge, Known, LabelKnowledge, answers_objective
 from likewise.supervision.labels import label_objective
+from likewise.supervision.pseudo import pseudo_similarity
 
-__all__ = ["label_objective"]
+__all__ = [
+    "AnswerKnowledge",
+    "AnsweringNetwork",
+    "Known",
+    "LabelKnowledge",
+    "answers_objective",
+    "label_objective",
+    "pseudo_similarity",
+]

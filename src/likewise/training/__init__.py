@@ -1,33 +1,46 @@
 """One training loop for every paradigm, that a killed run takes up again to the same weights."""
 
-from likewise.training.batches import Batch, Batches, TensorBatches
+from likewise.training.answer_order import LEAST_STEPS, AnswerOrder
+from likewise.training.answers import Learned, Pile, answer_loss, learn_answers
+from likewise.training.batches import Augment, Batch, Batches, TensorBatches
 from likewise.training.divergence import Diverged
+from likewise.training.holding_out import hold_out
 from likewise.training.interruption import Interrupted
 from likewise.training.labelled import Measured, measure, train_labelled
 from likewise.training.loader import LoaderBatches
 from likewise.training.loop import Evaluate, TrainingResult, train
 from likewise.training.precision import Objective, resolve_device
 from likewise.training.predict import evaluating, predict_logits
-from likewise.training.run_folder import write_json
+from likewise.training.run_folder import read_json, write_json, write_model
 from likewise.training.settings import Settings
 
 __all__ = [
+    "LEAST_STEPS",
+    "AnswerOrder",
+    "Augment",
     "Batch",
     "Batches",
     "Diverged",
     "Evaluate",
     "Interrupted",
+    "Learned",
     "LoaderBatches",
     "Measured",
     "Objective",
+    "Pile",
     "Settings",
     "TensorBatches",
     "TrainingResult",
+    "answer_loss",
     "evaluating",
+    "hold_out",
+    "learn_answers",
     "measure",
     "predict_logits",
+    "read_json",
     "resolve_device",
     "train",
     "train_labelled",
     "write_json",
+    "write_model",
 ]

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import NamedTuple, Protocol
 
 import torch
 from torch import Tensor
 
-from likewise.datasets import Augmentation, normalise
+from likewise.datasets import normalise
 from likewise.errors import InputError
 from likewise.training.randomness import AUGMENT, ORDER, generator
+
+Augment = Callable[[Tensor, torch.Generator], Tensor]  # a batch of inputs as they lie in memory -> the same, changed
 
 
 class Batch(NamedTuple):
@@ -29,11 +31,22 @@ class Batches(Protocol):
     def epoch(self, epoch: int, start: int = 0) -> Iterator[Batch]: ...
 
 
+class Order(Protocol):
+    """Which items make which batch, as a function of the epoch alone."""
+
+    seed: int
+
+    def __len__(self) -> int: ...
+
+    def chunks(self, epoch: int) -> list[Tensor]: ...
+
+
 class TensorBatches:
     """Batches of tensors that stay in memory as they are; only the batch at hand is augmented and made float.
 
     The order is a function of (seed, epoch), the augmentation of (seed, step). A last batch of one item joins the one
-    before it, because batch-norm and pairs need two.
+    before it, because batch-norm and pairs need two. Another `order` may visit an item twice in a batch, and each visit
+    is augmented on its own.
 
     >>> batches = TensorBatches(torch.zeros(7, 1, 8, 8, dtype=torch.uint8), torch.arange(7), batch_size=3)
     >>> [len(batch.labels) for batch in batches.epoch(0)]
@@ -49,14 +62,15 @@ class TensorBatches:
         seed: int = 0,
         mean: Sequence[float] = (),
         std: Sequence[float] = (),
-        augment: Augmentation | None = None,
+        augment: Augment | None = None,
         shuffle: bool = True,
+        order: Order | None = None,
     ) -> None:
         if labels.shape != (len(inputs),):
             raise InputError(f"labels must have one entry for each of the {len(inputs)} inputs, got {_shape(labels)}.")
         self.inputs, self.labels = inputs, labels.to(torch.int64)
         self.mean, self.std, self.augment = tuple(mean), tuple(std), augment
-        self.order = EpochOrder(len(inputs), batch_size, seed, shuffle)
+        self.order: Order = order or EpochOrder(len(inputs), batch_size, seed, shuffle)
 
     def __len__(self) -> int:
         return len(self.order)

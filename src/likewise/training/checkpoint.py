@@ -1,7 +1,8 @@
 """The checkpoint: weights, optimizer and the place in the run, in one safetensors file, whole or not there at all.
 
-Names: "network.<name>", "optimizer.<position of the parameter>.<name>", "tally.loss_sum", "tally.items",
-"tally.confusion". Everything else is JSON in the metadata. No generator's state is needed: see randomness.py.
+Names: "network.<name>", "best.<name>" (the weights of the best epoch, where one is looked for), "optimizer.<position of
+the parameter>.<name>", "tally.loss_sum", "tally.items", "tally.confusion". Everything else is JSON in the metadata. No
+generator's state is needed: see randomness.py.
 """
 
 from __future__ import annotations
@@ -39,6 +40,7 @@ class State:
     items: int = 0  # seen in all epochs
     history: list[dict[str, float]] = field(default_factory=list)
     seconds: float = 0.0
+    best: dict[str, Tensor] = field(default_factory=dict)  # the weights of the best epoch, where one is looked for
     cpu_seconds: float = 0.0  # of this process; other programs do not spoil it
     _read: tuple[float, float] = field(default_factory=lambda: (time.perf_counter(), time.process_time()))
 
@@ -55,6 +57,7 @@ def save_checkpoint(
 ) -> None:
     """Write the checkpoint; `about` is what a later run must have in common with this one to go on from it."""
     tensors = {f"network.{name}": value for name, value in network_tensors(network).items()}
+    tensors |= {f"best.{name}": value for name, value in state.best.items()}
     tensors |= {f"optimizer.{name}": stored(value) for name, value in optimizer_tensors(optimizer).items()}
     tensors["tally.loss_sum"] = torch.tensor(state.tally.loss_sum, dtype=torch.float64)
     tensors["tally.items"] = torch.tensor(state.tally.items)
@@ -84,7 +87,7 @@ def load_checkpoint(
     confusion = tensors["tally.confusion"].clone()  # the others live in the file's memory map
     tally = Tally(n_classes, float(tensors["tally.loss_sum"]), int(tensors["tally.items"]), confusion)
     place = {name: facts[name] for name in ("epoch", "step", "items", "history", "seconds", "cpu_seconds")}
-    return State(tally, **place)
+    return State(tally, **place, best={name: value.clone() for name, value in _part(tensors, "best.").items()})
 
 
 def _read(path: Path) -> tuple[dict[str, Any], dict[str, Tensor]]:

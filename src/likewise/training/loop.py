@@ -25,7 +25,15 @@ from likewise.training.precision import Objective, forward, move
 from likewise.training.predict import evaluating, modes_kept
 from likewise.training.progress import Silent, reporter
 from likewise.training.randomness import STEP, reproducible, seed_all
-from likewise.training.run_folder import plain, read_json, reserved, write_history, write_json, write_model
+from likewise.training.run_folder import (
+    network_tensors,
+    plain,
+    read_json,
+    reserved,
+    write_history,
+    write_json,
+    write_model,
+)
 from likewise.training.schedule import learning_rate
 from likewise.training.settings import Settings
 from likewise.training.tally import Tally
@@ -56,6 +64,7 @@ class Job:
     n_classes: int
     evaluate: Evaluate | None
     run: Path | None
+    monitor: str
     about: Mapping[str, object]  # what a checkpoint must share with this run
 
 
@@ -69,6 +78,7 @@ def train(
     run: Path | str | None = None,
     config: Mapping[str, object] | None = None,
     evaluate: Evaluate | None = None,
+    monitor: str = "",
     progress: bool = True,
 ) -> TrainingResult:
     """Train the network in place; with a folder `run`, so that a killed run goes on where it was.
@@ -77,8 +87,9 @@ def train(
     `objective(network, batch)` gives (loss, logits) and must depend on nothing but its arguments and the global
     generators, which are seeded for each step. Labels are counted for the accuracy of the history, where `n_classes`
     is given; only the objective can make them part of the training. `evaluate(network, confusion)` adds its columns to
-    the history at the end of each epoch. `config` is anything else that makes this run what it is: it is written to
-    config.json, and a folder begun with another one is refused.
+    the history at the end of each epoch. `monitor` names a column of the history, lower is better: the network
+    then ends with the weights of its best epoch, and `settings.patience` may end the run early. `config` is anything
+    else that makes this run what it is: it is written to config.json, and a folder begun with another one is refused.
 
     The folder holds config.json, history.csv, checkpoint.safetensors and, at the end, model.safetensors and
     metrics.json. Calling `train` again with the same arguments goes on from the checkpoint to the same weights and
@@ -92,14 +103,15 @@ def train(
         settings = settle(folder, settings, config or {}, network, batches, objective)
         optimizer = build_optimizer(network, settings, torch.device(settings.device))
         about = {"settings": dataclasses.asdict(settings), "n_classes": n_classes, "steps_per_epoch": len(batches)}
-        job = Job(network, batches, objective, optimizer, settings, n_classes, evaluate, folder, about)
+        job = Job(network, batches, objective, optimizer, settings, n_classes, evaluate, folder, monitor, about)
         state = _restore(job)
-        unfinished = state.epoch < settings.epochs
-        with reporter(progress and unfinished)(settings.epochs, len(batches), state) as show:
-            while state.epoch < settings.epochs:
+        with reporter(progress and not _finished(job, state))(settings.epochs, len(batches), state) as show:
+            while not _finished(job, state):
                 train_epoch(job, state, stop, show)
+        if monitor:
+            network.load_state_dict(state.best)
         if folder is not None:
-            _write_results(folder, network, state)
+            _write_results(job, folder, state)
     return TrainingResult(state.history, settings, state.seconds, state.cpu_seconds, state.tally.confusion.numpy())
 
 
@@ -117,6 +129,8 @@ def train_epoch(job: Job, state: State, stop: StopRequest, show: Silent) -> None
             _save(job, state)
             raise _interrupted(job, f"step {state.step} of epoch {state.epoch + 1}")
     state.history.append(_row(job, state))
+    if job.monitor and _best_epoch(job, state) == state.epoch:
+        state.best = network_tensors(job.network)
     state.epoch, state.step = state.epoch + 1, 0
     _save(job, state)
     show.epoch(state.history[-1], state)
@@ -137,6 +151,17 @@ def train_step(job: Job, state: State, batch: Batch) -> tuple[float, Tensor]:
     loss.backward()  # type: ignore[no-untyped-call]
     job.optimizer.step()
     return value, logits
+
+
+def _finished(job: Job, state: State) -> bool:
+    waited = state.epoch - 1 - _best_epoch(job, state) if job.monitor and state.history else 0
+    return state.epoch >= job.settings.epochs or 0 < job.settings.patience <= waited
+
+
+def _best_epoch(job: Job, state: State) -> int:
+    """The first epoch, counted from 0, with the lowest monitored figure."""
+    figures = [row[job.monitor] for row in state.history]
+    return figures.index(min(figures))
 
 
 def _restore(job: Job) -> State:
@@ -169,14 +194,15 @@ def _row(job: Job, state: State) -> dict[str, float]:
     return row
 
 
-def _write_results(run: Path, network: nn.Module, state: State) -> None:
+def _write_results(job: Job, run: Path, state: State) -> None:
     """Write the last files, unless an earlier call did; metrics.json comes last and so says that the run is whole."""
-    metrics = {**state.history[-1], "seconds": state.seconds, "cpu_seconds": state.cpu_seconds}
+    row = state.history[_best_epoch(job, state) if job.monitor else -1]
+    metrics = {**row, "seconds": state.seconds, "cpu_seconds": state.cpu_seconds}
     metrics["images_per_second"] = state.items / state.seconds
     if (run / "metrics.json").exists() and read_json(run / "metrics.json") == plain(metrics):
         return
     write_history(run / "history.csv", state.history)
-    write_model(run / "model.safetensors", network)
+    write_model(run / "model.safetensors", job.network)
     write_json(run / "metrics.json", metrics)
 
 

@@ -38,7 +38,12 @@ def generator(*numbers: int) -> torch.Generator:
 def seed_all(*numbers: int) -> None:
     """Start the global generators of torch, NumPy and Python from `mix(*numbers)`."""
     seed = mix(*numbers)
-    torch.manual_seed(seed)
+    torch.default_generator.manual_seed(seed)
+    # torch.manual_seed would note down the whole call stack for a GPU that is not in use, which costs more than a step
+    if torch.cuda.is_initialized():  # type: ignore[no-untyped-call]
+        torch.cuda.manual_seed_all(seed)
+    if torch.backends.mps.is_available():
+        torch.mps.manual_seed(seed)
     np.random.seed(seed % 2**32)  # noqa: NPY002 - a user's data set may draw from the old global generator
     random.seed(seed)
 

@@ -32,6 +32,7 @@ class Settings:
     momentum: float = 0.9  # SGD only
     weight_decay: float = 0.0
     schedule: Schedule = "step"
+    patience: int = 0  # epochs without a better monitored figure before the run ends; 0: never before the last
     drops: tuple[int, ...] = ()  # epochs (counted from 0) before which the rate is divided by ten; "step" only
     precision: Precision = "auto"
     device: str = "auto"  # "auto" takes CUDA, then Apple's MPS, then the CPU
@@ -43,6 +44,7 @@ class Settings:
             _require(getattr(self, name) in get_args(choices), name, f"one of {', '.join(get_args(choices))}", self)
         _require(_whole(self.epochs, 1), "epochs", "a whole number, 1 or more", self)
         _require(_whole(self.batch_size, 2), "batch_size", "a whole number, 2 or more (one item makes no pair)", self)
+        _require(_whole(self.patience, 0), "patience", "a whole number, 0 or more", self)
         _require(_whole(self.seed, 0) and self.seed < 2**63, "seed", "a whole number from 0 to 2**63 - 1", self)
         _require(0 < self.learning_rate < math.inf, "learning_rate", "a finite number above 0", self)
         _require(0 <= self.weight_decay < math.inf, "weight_decay", "a finite number, 0 or more", self)

@@ -1,0 +1,95 @@
+"""Image files, given by their paths: read a chunk at a time, or all into memory."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+import numpy as np
+import torch
+
+from likewise.datasets.chunks import ItemStream, collect
+from likewise.datasets.images import UnreadableImage, read_image
+from likewise.datasets.items import Items
+from likewise.errors import InputError
+
+CHUNK = 1024  # images read between two copies into the whole
+
+
+@dataclass(frozen=True)
+class ImageFiles:
+    """Files that are not yet read; what is known of them before."""
+
+    paths: Sequence[Path]
+    ids: Sequence[str]
+    labels: Sequence[int]
+    class_names: tuple[str, ...] = ()
+    folder: Path | None = None  # for messages: the one that they lie in
+
+    def stream(self, size: int, channels: Literal[1, 3], strict: bool, chunk: int) -> ItemStream:
+        """With `strict` the first image that cannot be read is an InputError, else `broken` of the stream names it."""
+
+        def read(broken: list[str]) -> Iterator[Items]:
+            for start in range(0, len(self.paths), chunk):
+                items = self._read(range(start, min(start + chunk, len(self.paths))), size, channels, broken)
+                if strict and broken:
+                    raise InputError(
+                        f"{broken[0]} cannot be read; replace or delete it, or leave strict out to skip it."
+                    )
+                if len(items):
+                    yield items
+            if len(broken) == len(self.paths):
+                raise InputError(
+                    f"{self._complaint(broken)}; give {'a folder of ' if self.folder else ''}sound images."
+                )
+
+        return ItemStream(len(self.paths), read)
+
+    def load(self, size: int, channels: Literal[1, 3], strict: bool) -> Items:
+        """All in memory; images that cannot be read are left out with one warning or, with `strict`, refused."""
+        stream = self.stream(size, channels, False, CHUNK)
+        items = collect(stream)
+        if stream.broken:
+            what = self._complaint(stream.broken)
+            if strict:
+                raise InputError(f"{what}; replace or delete them, or leave strict out to skip them.")
+            warnings.warn(f"{what}; they are left out.", stacklevel=3)  # the caller of load_folder or load_images
+        return items
+
+    def _read(self, numbers: range, size: int, channels: Literal[1, 3], broken: list[str]) -> Items:
+        images = np.empty((len(numbers), channels, size, size), dtype=np.uint8)
+        kept: list[int] = []
+        for number in numbers:
+            try:
+                images[len(kept)] = read_image(self.paths[number], size, channels)
+                kept.append(number)
+            except UnreadableImage as error:
+                broken.append(f"{self.paths[number]} ({error})")
+        labels = torch.tensor([self.labels[number] for number in kept], dtype=torch.int64)
+        ids = tuple(self.ids[number] for number in kept)
+        return Items(torch.from_numpy(images[: len(kept)]), labels, self.class_names, ids)
+
+    def _complaint(self, broken: list[str]) -> str:
+        where = f"in {self.folder}" if self.folder else "given"
+        return f"{len(broken)} of the {len(self.paths)} images {where} cannot be read, the first is {broken[0]}"
+
+
+def load_images(
+    paths: Sequence[Path | str], *, size: int = 32, channels: Literal[1, 3] = 3, strict: bool = True
+) -> Items:
+    """The images at the paths, in their order, without labels; the ids are the paths as given.
+
+    Images that cannot be read are an InputError or, without `strict`, are left out with one warning.
+    """
+    if isinstance(paths, Path | str):
+        raise InputError(
+            f"load_images takes a list of paths, got {str(paths)!r}; put it into a list, or use load_items."
+        )
+    if not len(paths):
+        raise InputError("The list of images is empty; give at least one path.")
+    return ImageFiles([Path(path) for path in paths], [str(path) for path in paths], [-1] * len(paths)).load(
+        size, channels, strict
+    )

@@ -1,0 +1,159 @@
+"""Tables of features, CSV or Parquet: a column of ids and one of classes where they are there, all others numbers."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, Protocol
+
+import numpy as np
+import pyarrow.compute as pc
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
+from likewise.datasets.chunks import ItemStream, collect
+from likewise.datasets.csv_rows import CsvRows
+from likewise.datasets.features import as_float
+from likewise.datasets.ids import own_ids
+from likewise.datasets.items import Items
+from likewise.datasets.labels import number_labels
+from likewise.datasets.parquet_rows import ParquetRows
+from likewise.errors import InputError
+
+SUFFIXES = (".csv", ".parquet")
+ID_NAMES = ("id", "item", "name", "file", "filename", "", "__index_level_0__")  # the last two: an index from pandas
+LABEL_NAMES = ("label", "class", "y", "target")
+CHUNK = 4096  # rows read between two copies into the whole
+EXACT = 2**53  # whole numbers below it are exact as floats
+
+
+class Rows(Protocol):
+    """What a kind of file must do to be read as a table."""
+
+    path: Path
+    names: tuple[str, ...]
+    texts: set[str]  # the columns that hold text and not numbers
+
+    def place(self, row: int) -> str: ...
+    def read_text(self, columns: Sequence[str]) -> tuple[int, dict[str, Any]]: ...
+    def read_numbers(self, columns: Sequence[str], chunk: int) -> Iterator[NDArray[np.float32]]: ...
+
+
+def load_table(path: Path | str, *, columns: Sequence[str] = ()) -> Items:
+    """The items of a CSV or Parquet file, one a row, as float32 (n, d) with the names of the d columns.
+
+    The ids are in the column called id, item, name, file or filename (the first of these that is there, in upper or
+    lower case), else in the only column that holds text; else items have their row numbers. The classes are in the
+    column called label, class, y or target: text or integers, empty or -1 where unknown. All other columns are features
+    and must be numbers or booleans; with `columns`, just these are, in this order, whatever else is there.
+    """
+    table = _open(Path(path), columns)
+    labels, names = table.labels()
+    return replace(collect(table.stream(CHUNK)), labels=labels, class_names=names)
+
+
+def open_table(path: Path, columns: Sequence[str], chunk: int) -> ItemStream:
+    """The same a chunk at a time, but without the classes: the column of labels is passed over."""
+    return _open(path, columns).stream(chunk)
+
+
+@dataclass(frozen=True)
+class _Table:
+    rows: Rows
+    n_items: int
+    ids: Any | None  # an Arrow array of text: compact
+    label: str | None
+    columns: tuple[str, ...]
+
+    def stream(self, chunk: int) -> ItemStream:
+        def read(broken: list[str]) -> Iterator[Items]:
+            row = 0
+            for features in self.rows.read_numbers(self.columns, chunk):
+                ids = () if self.ids is None else tuple(self.ids[row : row + len(features)].to_pylist())
+                unknown = torch.full((len(features),), -1, dtype=torch.int64)
+                row += len(features)
+                if row > self.n_items:
+                    break
+                yield Items(torch.from_numpy(features), unknown, (), ids, self.columns)
+            if row != self.n_items:
+                raise InputError(f"{self.rows.path} changed while it was read; start again when it is complete.")
+
+        return ItemStream(self.n_items, read)
+
+    def labels(self) -> tuple[Tensor, tuple[str, ...]]:
+        if self.label is None:
+            return torch.full((self.n_items,), -1, dtype=torch.int64), ()
+        _, texts = self.rows.read_text([self.label])
+        trimmed = pc.fill_null(pc.utf8_trim_whitespace(texts[self.label].combine_chunks()), "").dictionary_encode()
+        distinct, codes = trimmed.dictionary.to_pylist(), trimmed.indices.to_numpy()
+        labels, names = number_labels(self._classes(distinct, codes), self.rows.path)
+        return labels[torch.from_numpy(codes.astype(np.int64))], names
+
+    def _classes(self, distinct: list[str], codes: NDArray[np.int32]) -> NDArray[Any]:
+        """Integers where all labels are such (2.0, as pandas writes beside an empty value, is 2), else text."""
+        numbers = [as_float(text or "-1") for text in distinct]
+        if any(value is None or EXACT <= abs(value) < np.inf for value in numbers):
+            return np.array(distinct, dtype=np.str_)
+        for code, value in enumerate(numbers):
+            if value is not None and not value.is_integer():
+                where = f"{self.rows.path}, {self.rows.place(int(np.argmax(codes == code)))}"
+                wrong = f"{self.label} must be a class, text or a whole number, got {distinct[code]!r}"
+                raise InputError(f"{where}: {wrong}. Correct it, or rename the column if it is a feature.")
+        return np.array(numbers, dtype=np.int64)
+
+
+def _open(path: Path, columns: Sequence[str]) -> _Table:
+    rows = _rows(path)
+    for names, where in ((rows.names, f"{path} has two columns"), (columns, "columns= names twice the column")):
+        double = next((name for place, name in enumerate(names) if name in names[:place]), None)
+        if double is not None:
+            raise InputError(f"{where} {double!r}; keep one of them.")
+    missing = [name for name in columns if name not in rows.names]
+    if missing:
+        raise InputError(
+            f"{path} has no column {_listed(missing)}, its columns are {_listed(rows.names)}; give a table that has it."
+        )
+    others = [name for name in rows.names if name not in columns]
+    label = _called(LABEL_NAMES, others)
+    texts = [name for name in others if name in rows.texts and name != label]
+    id_column = _called(ID_NAMES, others)
+    if id_column is None and len(texts) == 1:
+        id_column = texts[0]
+    features = tuple(columns) or tuple(name for name in others if name not in (id_column, label))
+    if not features:
+        raise InputError(
+            f"{path} has no column of features beside {_listed(rows.names)}; give numbers, between commas."
+        )
+    if "" in features:
+        raise InputError(f"{path}: column {rows.names.index('') + 1} has no name; name it or remove it.")
+
+    n_items, read = rows.read_text([] if id_column is None else [id_column])
+    if not n_items:
+        raise InputError(f"{path} names its columns but holds no items; give at least one row.")
+    ids = None if id_column is None else own_ids(read[id_column], path, id_column or "the id", rows.place)
+    return _Table(rows, n_items, ids, label, features)
+
+
+def _rows(path: Path) -> Rows:
+    if not path.is_file():
+        raise InputError(f"{path} {'is no file' if path.exists() else 'does not exist'}; give a CSV or Parquet file.")
+    if not os.access(path, os.R_OK):
+        raise InputError(f"{path} may not be read; give yourself the right to.")
+    match path.suffix.lower():
+        case ".csv":
+            return CsvRows(path)
+        case ".parquet":
+            return ParquetRows(path)
+    raise InputError(f"{path} ends neither in .csv nor in .parquet; give a file that does.")
+
+
+def _called(names: Sequence[str], columns: Sequence[str]) -> str | None:
+    return next((column for name in names for column in columns if column.casefold() == name), None)
+
+
+def _listed(names: Sequence[str], most: int = 8) -> str:
+    more = f" and {len(names) - most} more" if len(names) > most else ""
+    return ", ".join(repr(name) for name in names[:most]) + more

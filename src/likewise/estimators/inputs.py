@@ -1,0 +1,77 @@
+"""Whatever a user calls X, as one tensor: features, images in an array, or paths of images."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from likewise.datasets import Augmentation, Jitter, channel_statistics, image_tensor, load_images
+from likewise.errors import InputError
+from likewise.training import Augment
+
+GENTLE = Augmentation(degrees=10, translate=0.1, scale=(0.9, 1.1))  # what leaves digits, letters and things as they are
+
+
+@dataclass(frozen=True)
+class InputForm:
+    """What a classifier expects, learned from the items it was fitted on; it is saved with the model."""
+
+    shape: tuple[int, ...]  # (C, H, W) or (d,)
+    mean: tuple[float, ...]
+    std: tuple[float, ...]
+
+    @property
+    def images(self) -> bool:
+        return len(self.shape) == 3
+
+    @classmethod
+    def of(cls, inputs: Tensor) -> InputForm:
+        """The form of these items, normalised by their own mean and deviation."""
+        if inputs.ndim == 4:
+            mean, std = channel_statistics(inputs)
+        else:
+            values = inputs.to(torch.float64)
+            mean = tuple(values.mean(0).tolist())
+            std = tuple(deviation if deviation > 0 else 1.0 for deviation in values.std(0, correction=0).tolist())
+        return cls(tuple(inputs.shape[1:]), mean, std)
+
+    def check(self, inputs: Tensor) -> Tensor:
+        if tuple(inputs.shape[1:]) != self.shape:
+            what = "images of shape" if self.images else "features:"
+            raise InputError(f"X has items of shape {tuple(inputs.shape[1:])}, the model takes {what} {self.shape}.")
+        return inputs
+
+    def augmentation(self, augment: Augment | str | None) -> Augment | None:
+        """The user's own, or the gentle one that suits the input."""
+        if augment != "auto":
+            if isinstance(augment, str):
+                raise InputError(f"augment must be 'auto', None or an Augmentation, got {augment!r}.")
+            return augment
+        return GENTLE if self.images else Jitter(0.1, self.std)
+
+
+def are_paths(X: Any) -> bool:
+    return isinstance(X, Sequence) and not isinstance(X, str) and len(X) > 0 and isinstance(X[0], str | Path)
+
+
+def are_images(X: Any) -> bool:
+    """Paths, or an array of three or four axes; anything else is a table of features."""
+    return are_paths(X) or len(getattr(X, "shape", ())) in (3, 4)
+
+
+def read_images(X: Any, size: int) -> Tensor:
+    """Images as uint8 (n, C, H, W), from paths or from an array of bytes or of numbers in [0, 1]."""
+    if are_paths(X):
+        return load_images(X, size=size).inputs
+    array = X.numpy() if isinstance(X, Tensor) else np.asarray(X)
+    if array.dtype.kind == "f":
+        if not (np.isfinite(array).all() and array.min(initial=0) >= 0 and array.max(initial=0) <= 1):
+            raise InputError("Images of floats must lie between 0 and 1; give these, or bytes from 0 to 255.")
+        array = np.round(array * 255).astype(np.uint8)
+    return image_tensor(array, "X")

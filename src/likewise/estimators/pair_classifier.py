@@ -1,0 +1,368 @@
+"""PairClassifier: the scikit-learn face of learning from answers."""
+
+from __future__ import annotations
+
+import copy
+import math
+import warnings
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, Literal, Self
+
+import numpy as np
+import torch
+from numpy.typing import ArrayLike, NDArray
+from sklearn.base import BaseEstimator, ClassifierMixin, ClassNamePrefixFeaturesOutMixin, TransformerMixin
+from sklearn.metrics import accuracy_score
+from sklearn.utils import check_random_state
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import _check_sample_weight, check_is_fitted, column_or_1d, validate_data
+from torch import Tensor, nn
+
+from likewise.errors import InputError
+from likewise.estimators.inputs import InputForm, are_images, are_paths, read_images
+from likewise.estimators.naming import Naming, match_names, outputs_in_use
+from likewise.estimators.saved import read_classifier, write_classifier
+from likewise.estimators.task import Task, answers_task, labels_task
+from likewise.networks import build
+from likewise.pairs import Pairs
+from likewise.training import LEAST_STEPS, Augment, Pile, Settings, learn_answers, predict_logits
+
+Network = nn.Module | Callable[[int, tuple[int, ...]], nn.Module] | str | None
+
+STEPS = 640  # of each stage, where ten times through the items are fewer
+
+
+class PairClassifier(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClassifierMixin, BaseEstimator):  # type: ignore[misc]
+    """Learns classes from answers whether two items are the same, and puts unseen items in them.
+
+    Parameters
+    ----------
+    n_classes : how many classes to look for. With `fit(X, y)` the number in y where it is left out; with pairs it must
+        be given, and may be larger than the truth: outputs that no item falls in are dropped.
+    network : a name from `likewise.networks.NAMES`, an nn.Module with n_classes outputs (it is copied), or a function
+        (n_classes, input_shape) -> nn.Module. By default LeNet for images and an MLP for features.
+    epochs : of each stage; by default about 640 steps, and at least 10 epochs.
+    unlabelled : whether a second stage uses the pairs that nobody answered, through pseudo-similarity; its outcome is
+        kept where it is better on held-out answers.
+    noise : the rate of wrong answers, or "learn". Where it is not 0, nothing is concluded from chains of answers.
+    held_out : the share of the answers that is kept back to measure with. With y nothing is, unless there is patience.
+    starts : how often to begin anew, at most, while more than 1 % of the answers are denied.
+    patience : epochs without a better loss of the held-out pairs before a stage ends, with its best weights; 0: never.
+    augment : "auto" (gentle shifts and turns of images, slight noise on features), None, or an `Augmentation`.
+    image_size : the side that images from files are brought to.
+    run : a folder, so that a killed fit goes on where it was.
+
+    Attributes
+    ----------
+    classes_ : the classes: those of y, or the numbers of the outputs in use until `name_classes` gives them names.
+    network_, history_, held_out_ (Pairs), noise_ (the rate of wrong answers), unlabelled_ (whether the second stage was
+    kept), unused_outputs_ (their number).
+
+    >>> from sklearn.datasets import make_blobs
+    >>> X, y = make_blobs(300, centers=3, random_state=0, cluster_std=0.5)
+    >>> model = PairClassifier(n_classes=3, epochs=5).fit(X, pairs=Pairs.from_labels(y, n=200))
+    >>> model.score(X, y) > 0.95  # ACC: the outputs have no names yet, and are matched with the classes
+    True
+    >>> model.name_classes(X[:20], np.array(["ant", "bee", "cat"])[y[:20]]).classes_
+    array(['ant', 'bee', 'cat'], dtype='<U3')
+    """
+
+    def __init__(
+        self,
+        n_classes: int | None = None,
+        *,
+        network: Network = None,
+        epochs: int | None = None,
+        batch_size: int = 100,
+        learning_rate: float = 3e-3,
+        unlabelled: bool = True,
+        noise: float | Literal["learn"] = 0.0,
+        held_out: float = 0.1,
+        starts: int = 3,
+        patience: int = 0,
+        augment: Augment | Literal["auto"] | None = "auto",
+        image_size: int = 32,
+        device: str = "auto",
+        random_state: int | np.random.RandomState | None = 0,
+        verbose: bool = False,
+        run: Path | str | None = None,
+    ) -> None:
+        self.n_classes = n_classes
+        self.network = network
+        self.epochs = epochs
+        self.batch_size = batch_size
+        self.learning_rate = learning_rate
+        self.unlabelled = unlabelled
+        self.noise = noise
+        self.held_out = held_out
+        self.starts = starts
+        self.patience = patience
+        self.augment = augment
+        self.image_size = image_size
+        self.device = device
+        self.random_state = random_state
+        self.verbose = verbose
+        self.run = run
+
+    def fit(
+        self, X: Any, y: ArrayLike | None = None, *, pairs: Pairs | None = None, sample_weight: ArrayLike | None = None
+    ) -> Self:
+        """Learn from answers about the rows of X, or from y, of which only same or different is used.
+
+        `sample_weight` has one value an answer or, with y, an item. With y the outputs are named by it afterwards.
+        """
+        inputs = self._inputs(X, reset=True)
+        self.input_form_ = InputForm.of(inputs)
+        labels = _labels(y, pairs, len(inputs))
+        self.n_outputs_ = self._n_outputs(labels)
+        task = self._task(X, labels, pairs, sample_weight)
+        classes = None if labels is None else np.unique(labels)
+        return self._learn(self._factory(), inputs, labels, task, self.starts)._name(inputs, labels, classes)
+
+    def partial_fit(
+        self,
+        X: Any,
+        y: ArrayLike | None = None,
+        classes: ArrayLike | None = None,
+        *,
+        pairs: Pairs | None = None,
+        sample_weight: ArrayLike | None = None,
+    ) -> Self:
+        """Go on from the present weights with answers that came in, as `fit` would; the first call is like `fit`.
+
+        What earlier answers taught is kept best by giving them again with the new ones. With y, `classes` are all the
+        classes there will be.
+        """
+        first = not hasattr(self, "network_")
+        inputs = self._inputs(X, reset=first)
+        labels = _labels(y, pairs, len(inputs))
+        everything = labels if classes is None else np.unique(np.asarray(classes))
+        if first:
+            self.input_form_ = InputForm.of(inputs)
+            self.n_outputs_ = self._n_outputs(everything)
+        task = self._task(X, labels, pairs, sample_weight)
+        make = self._factory() if first else (lambda seed: self.network_)
+        self._learn(make, self.input_form_.check(inputs), labels, task, self.starts if first else 1)
+        return self._name(inputs, labels, everything) if first or not self.naming_.named else self
+
+    def predict(self, X: Any) -> NDArray[Any]:
+        """The class of each item."""
+        return np.asarray(self.classes_[self.predict_proba(X).argmax(1)])
+
+    def predict_proba(self, X: Any) -> NDArray[np.float32]:
+        """The probability of each class of `classes_`, (n, classes)."""
+        return np.asarray(self._naming().probabilities(self._logits(X)))
+
+    def predict_same(self, X: Any, index_pairs: ArrayLike) -> NDArray[np.float32]:
+        """s_hat: the probability that two rows of X share a class, for index_pairs (m, 2)."""
+        rows = np.asarray(index_pairs)
+        if rows.ndim != 2 or rows.shape[1] != 2 or rows.dtype.kind not in "iu":
+            raise InputError(f"index_pairs must be whole numbers of shape (m, 2), got {rows.dtype} {rows.shape}.")
+        p = self._logits(X).softmax(1).numpy()
+        if len(rows) and not 0 <= rows.min() <= rows.max() < len(p):
+            raise InputError(f"index_pairs must be rows 0 to {len(p) - 1} of X, got {rows.min()} to {rows.max()}.")
+        return np.asarray(np.einsum("ik,ik->i", p[rows[:, 0]], p[rows[:, 1]]))
+
+    def transform(self, X: Any) -> NDArray[np.float32]:
+        """What the network sees in each item: the features below its last layer, or its logits where it names none."""
+        check_is_fitted(self)
+        network = _Features(self.network_) if hasattr(self.network_, "features") else self.network_
+        return np.asarray(self._outputs(network, self._inputs(X, reset=False)).numpy())
+
+    def score(
+        self, X: Any, y: ArrayLike | None = None, sample_weight: ArrayLike | None = None, *, pairs: Pairs | None = None
+    ) -> float:
+        """The accuracy on labels y, after the best matching where the classes have no names; or on answers."""
+        if pairs is not None:
+            answers = _indexed(pairs, X)
+            said = self.predict_same(X, np.stack([answers.left, answers.right], axis=1)) > 0.5
+            return float(accuracy_score(answers.same > 0.5, said, sample_weight=answers.weight))
+        if y is None:
+            raise InputError("score needs y, the classes of the items, or pairs, answers about them.")
+        naming = self._naming()
+        if naming.named:
+            return float(super().score(X, y, sample_weight))
+        outputs, truth = self.predict(X), column_or_1d(y)
+        matched = match_names(outputs, truth, naming.outputs, others=False)
+        hits = (outputs[:, None] == matched.columns) & (truth[:, None] == matched.classes)  # (n, classes)
+        return float(accuracy_score(np.ones(len(hits)), hits.any(1), sample_weight=sample_weight))
+
+    def name_classes(self, X: Any, y: ArrayLike) -> Self:
+        """Give the outputs the names of a few labelled items, by the matching that agrees with most of them.
+
+        An output in use that meets no name is called by its number, as in "output 3".
+        """
+        truth = column_or_1d(y)
+        outputs = self._logits(X).argmax(1).numpy()
+        self.naming_ = match_names(outputs, truth, self.outputs_, others=True)
+        self.classes_ = self.naming_.classes
+        if len(missing := self.classes_[self.naming_.columns < 0]):
+            names = ", ".join(str(name) for name in missing)
+            warnings.warn(f"No output is left for {names}: their items share one with another class.", stacklevel=2)
+        return self
+
+    def save(self, folder: Path | str) -> None:
+        """Write the classifier to a folder, as JSON and safetensors."""
+        check_is_fitted(self)
+        write_classifier(Path(folder), self)
+
+    @classmethod
+    def load(cls, folder: Path | str, *, network: nn.Module | None = None) -> Self:
+        """Read a classifier that `save` wrote; one with a network of your own needs it again, for its form alone."""
+        classifier: Self = read_classifier(Path(folder), cls, network)
+        return classifier
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.target_tags.required = False  # pairs may stand in its place
+        return tags
+
+    @property
+    def _n_features_out(self) -> int:
+        return int(getattr(self.network_, "n_features", self.n_outputs_))
+
+    def _inputs(self, X: Any, reset: bool) -> Tensor:
+        if are_images(X):
+            return read_images(X, self.image_size)
+        features = validate_data(self, X, reset=reset, dtype=np.float32, ensure_min_samples=2 if reset else 1)
+        return torch.from_numpy(np.array(features))  # a copy of our own, which torch may write to
+
+    def _n_outputs(self, labels: NDArray[Any] | None) -> int:
+        n_classes = self.n_classes
+        if labels is not None:
+            there = len(np.unique(labels))
+            if there < 2:
+                raise InputError("y holds one class; at least two are needed, for nothing is different.")
+            if n_classes is not None and n_classes < there:
+                raise InputError(f"n_classes is {n_classes}, but y holds {there} classes; give {there} or more.")
+            n_classes = n_classes or there
+        if n_classes is None or n_classes < 2:
+            raise InputError(f"n_classes must be 2 or more when learning from pairs, got {n_classes}.")
+        return int(n_classes)
+
+    def _factory(self) -> Callable[[int], nn.Module]:
+        chosen, k, shape = self.network, self.n_outputs_, self.input_form_.shape
+        if chosen is None:
+            chosen = "lenet" if len(shape) == 3 and min(shape[1:]) >= 4 else "mlp"
+        if isinstance(chosen, str):
+            name = chosen
+            return lambda seed: build(name, k, shape, seed=seed)
+        if isinstance(chosen, nn.Module):
+            module = chosen
+            return lambda seed: copy.deepcopy(module)
+        return lambda seed: chosen(k, shape)
+
+    def _task(self, X: Any, labels: NDArray[Any] | None, pairs: Pairs | None, sample_weight: ArrayLike | None) -> Task:
+        seed = self._seed()
+        if labels is not None:
+            weight = None if sample_weight is None else _check_sample_weight(sample_weight, labels, dtype=np.float32)
+            codes = np.unique(labels, return_inverse=True)[1].astype(np.int64)
+            return labels_task(codes, weight, self.held_out if self.patience else 0.0, seed)
+        assert pairs is not None
+        return answers_task(
+            _indexed(pairs, X),
+            sample_weight,
+            n_classes=self.n_outputs_,
+            noisy=self.noise != 0,
+            share=self.held_out,
+            seed=seed,
+        )
+
+    def _learn(
+        self,
+        make: Callable[[int], nn.Module],
+        inputs: Tensor,
+        labels: NDArray[Any] | None,
+        task: Task,
+        starts: int,
+    ) -> Self:
+        form = self.input_form_
+        steps = max(LEAST_STEPS, math.ceil(len(inputs) / self.batch_size))
+        settings = Settings(
+            epochs=self.epochs or max(10, math.ceil(STEPS / steps)),
+            batch_size=self.batch_size,
+            learning_rate=self.learning_rate,
+            schedule="one-cycle",
+            patience=self.patience,
+            device=self.device,
+            seed=self._seed(),
+        )
+        pile = Pile(inputs, form.mean, form.std, form.augmentation(self.augment))
+        learned = learn_answers(
+            make,
+            pile,
+            task.known,
+            task.pairs,
+            task.held_out,
+            settings,
+            starts=starts,
+            unlabelled=self.unlabelled and labels is None,
+            flip=None if self.noise == "learn" else float(self.noise),
+            run=None if self.run is None else Path(self.run),
+            progress=self.verbose,
+        )
+        self.network_ = learned.network
+        self.history_ = learned.history
+        self.noise_ = learned.flip
+        self.unlabelled_ = learned.unlabelled
+        self.held_out_ = task.held_out
+        return self
+
+    def _name(self, inputs: Tensor, labels: NDArray[Any] | None, classes: NDArray[Any] | None) -> Self:
+        """Find the outputs in use and, where there are labels, call them by these."""
+        outputs = self._outputs(self.network_, inputs).argmax(1).numpy()
+        self.naming_: Naming = outputs_in_use(outputs)
+        self.outputs_: NDArray[np.int64] = self.naming_.outputs
+        self.unused_outputs_ = self.n_outputs_ - len(self.outputs_)
+        if labels is not None:
+            self.naming_ = match_names(outputs, labels, self.outputs_, classes=classes, others=False)
+        self.classes_ = self.naming_.classes
+        return self
+
+    def _naming(self) -> Naming:
+        check_is_fitted(self)
+        return self.naming_
+
+    def _logits(self, X: Any) -> Tensor:
+        check_is_fitted(self)
+        return self._outputs(self.network_, self._inputs(X, reset=False))
+
+    def _outputs(self, network: nn.Module, inputs: Tensor) -> Tensor:
+        form = self.input_form_
+        return predict_logits(network, form.check(inputs), mean=form.mean, std=form.std)
+
+    def _seed(self) -> int:
+        state = self.random_state
+        return int(state) if isinstance(state, int | np.integer) else int(check_random_state(state).randint(2**31))
+
+
+class _Features(nn.Module):
+    def __init__(self, network: nn.Module) -> None:
+        super().__init__()
+        self.network = network
+
+    def forward(self, inputs: Tensor) -> Tensor:
+        features: Tensor = self.network.features(inputs)  # type: ignore[operator]
+        return features.flatten(1)
+
+
+def _labels(y: ArrayLike | None, pairs: Pairs | None, n_items: int) -> NDArray[Any] | None:
+    if y is not None and pairs is not None:
+        raise InputError("Give y or pairs, not both.")
+    if y is None:
+        if pairs is None:
+            raise InputError("PairClassifier requires y to be passed, but the target y is None; give y, or pairs.")
+        return None
+    labels = column_or_1d(y, warn=True)
+    check_classification_targets(labels)
+    if len(labels) != n_items:
+        raise InputError(f"X has {n_items} items and y {len(labels)}; give one label an item.")
+    return np.asarray(labels)
+
+
+def _indexed(pairs: Pairs, X: Any) -> Pairs:
+    """Answers with positions in X: by path where X is a list of paths, by row elsewhere."""
+    if not isinstance(pairs, Pairs):
+        raise InputError(f"pairs must be a Pairs, got {type(pairs).__name__}; make one with Pairs.from_arrays.")
+    return pairs.index([str(path) for path in X] if are_paths(X) and pairs.ids is not None else len(X))

@@ -1,0 +1,122 @@
+"""A classifier in a folder: classifier.json says what it is, model.safetensors holds its weights. Never pickled."""
+
+from __future__ import annotations
+
+import hashlib
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from safetensors import SafetensorError
+from safetensors.torch import load
+from torch import nn
+
+from likewise import __version__
+from likewise.errors import InputError
+from likewise.estimators.inputs import InputForm
+from likewise.estimators.naming import Naming
+from likewise.networks import build
+from likewise.pairs import Pairs
+from likewise.training import read_json, write_json, write_model
+
+if TYPE_CHECKING:
+    from likewise.estimators.pair_classifier import PairClassifier
+
+FORMAT = 1
+OWN = "a network of your own"
+
+
+def write_classifier(folder: Path, classifier: PairClassifier) -> None:
+    """Write the weights, then what they mean, with their checksum in it."""
+    form, naming = classifier.input_form_, classifier.naming_
+    write_model(folder / "model.safetensors", classifier.network_)
+    write_json(
+        folder / "classifier.json",
+        {
+            "format": FORMAT,
+            "likewise": __version__,
+            "network": _network_name(classifier),
+            "parameters": _plain_parameters(classifier),
+            "input": {"shape": form.shape, "mean": form.mean, "std": form.std},
+            "columns": getattr(classifier, "feature_names_in_", np.empty(0)).tolist(),
+            "n_outputs": classifier.n_outputs_,
+            "outputs": classifier.outputs_,
+            "classes": naming.classes,
+            "class_outputs": naming.columns,
+            "named": naming.named,
+            "noise": classifier.noise_,
+            "unlabelled": classifier.unlabelled_,
+            "history": classifier.history_,
+            "sha256": _sha256(folder / "model.safetensors"),
+        },
+    )
+
+
+def read_classifier(folder: Path, kind: type[Any], network: nn.Module | None) -> Any:
+    """Read and check; a file that was changed or comes from another version is refused."""
+    record = read_record(folder)
+    path = folder / "model.safetensors"
+    if not path.exists():
+        raise InputError(f"{path} is missing; save the classifier again.")
+    if _sha256(path) != record["sha256"]:
+        raise InputError(f"{path} was changed since classifier.json was written; save the classifier again.")
+    form = InputForm(*(tuple(record["input"][name]) for name in ("shape", "mean", "std")))
+    model = kind(**record["parameters"], network=network if record["network"] == OWN else record["network"])
+    if record["network"] != OWN:
+        network = build(record["network"], record["n_outputs"], form.shape)
+    elif network is None:
+        raise InputError(f"{folder} holds the weights of a network of your own; give it: load(folder, network=...).")
+    try:
+        network.load_state_dict(load(path.read_bytes()))
+    except (RuntimeError, SafetensorError) as error:
+        raise InputError(f"{path} does not fit the network: {str(error).splitlines()[-1].strip()}") from error
+    model.network_ = network
+    model.input_form_ = form
+    model.n_outputs_ = record["n_outputs"]
+    model.outputs_ = np.array(record["outputs"], dtype=np.int64)
+    model.unused_outputs_ = model.n_outputs_ - len(model.outputs_)
+    model.naming_ = Naming(np.array(record["classes"]), np.array(record["class_outputs"], np.int64), record["named"])
+    model.classes_ = model.naming_.classes
+    model.noise_, model.unlabelled_, model.history_ = (record[name] for name in ("noise", "unlabelled", "history"))
+    model.held_out_ = Pairs.from_arrays(np.empty((0, 2)), [])
+    if not form.images:
+        model.n_features_in_ = form.shape[0]
+    if record["columns"]:
+        model.feature_names_in_ = np.array(record["columns"], dtype=object)
+    return model
+
+
+def read_record(folder: Path) -> dict[str, Any]:
+    """What classifier.json says, if it is one that this version can read."""
+    path = folder / "classifier.json"
+    if not path.exists():
+        raise InputError(f"{folder} holds no classifier: classifier.json is missing; give a folder that fit wrote.")
+    record = read_json(path)
+    if not isinstance(record, dict) or "format" not in record:
+        raise InputError(f"{path} was not written by Likewise; give a folder that fit wrote.")
+    if record["format"] != FORMAT:
+        raise InputError(
+            f"{path} has format {record['format']} (Likewise {record.get('likewise')}), and this Likewise "
+            f"{__version__} reads format {FORMAT}; use the version that wrote it, or fit again."
+        )
+    return record
+
+
+def _network_name(classifier: PairClassifier) -> str:
+    if classifier.network is None:
+        return type(classifier.network_).__name__.lower()
+    return classifier.network if isinstance(classifier.network, str) else OWN
+
+
+def _plain_parameters(classifier: PairClassifier) -> dict[str, Any]:
+    """The parameters that JSON can hold; a network or an augmentation of one's own is left out."""
+    parameters = classifier.get_params(deep=False)
+    return {
+        name: value
+        for name, value in parameters.items()
+        if name not in ("network", "run") and isinstance(value, bool | int | float | str | None)
+    }
+
+
+def _sha256(path: Path) -> str:
+    return hashlib.sha256(path.read_bytes()).hexdigest()

@@ -1,0 +1,79 @@
+"""What there is to learn from, out of class labels or of answers, checked and with a part held out."""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from likewise.errors import InputError
+from likewise.pairs import Pairs
+from likewise.supervision import AnswerKnowledge, Known, LabelKnowledge
+from likewise.training import hold_out
+
+PAIRS_AN_ITEM = 20  # drawn from class labels; a batch uses all its pairs anyway
+
+
+@dataclass(frozen=True)
+class Task:
+    known: Known
+    pairs: Pairs  # batches are made of these
+    held_out: Pairs  # not learned from; may be empty
+
+
+def labels_task(codes: NDArray[np.int64], weight: NDArray[np.float32] | None, share: float, seed: int) -> Task:
+    """Class labels (n,), of which only same or different is used; a share of the items is held out."""
+    random = np.random.default_rng(seed)
+    out = np.zeros(len(codes), dtype=np.bool_)
+    out[random.permutation(len(codes))[: int(share * len(codes))]] = True
+    drawn = [
+        Pairs.from_labels(np.where(part, codes, -1), n=_number(int(part.sum())), random_state=random)
+        for part in (~out, out)
+    ]
+    return Task(LabelKnowledge(np.where(out, -1, codes), weight), drawn[0], drawn[1])
+
+
+def answers_task(
+    pairs: Pairs, weight: ArrayLike | None, *, n_classes: int, noisy: bool, share: float, seed: int
+) -> Task:
+    """Answers about the items, whose positions `pairs` has; contradicting ones are dropped unless noise is modelled."""
+    if weight is not None:
+        pairs = replace(pairs, weight=pairs.weight * _weights(weight, len(pairs)))
+    pairs = pairs.select((pairs.weight > 0) & (pairs.same != 0.5) & (pairs.left != pairs.right))
+    _check(pairs, n_classes)
+    if not noisy and pairs.closure().n_contradicted:
+        kept, dropped, _ = pairs.repair()
+        warnings.warn(
+            f"The answers contradict one another: {len(dropped)} of {len(pairs)} are left out. `likewise check` shows "
+            "them; with noise='learn' all are used, and none is trusted wholly.",
+            stacklevel=3,
+        )
+        pairs = kept
+    kept, held_out = hold_out(pairs, share, seed)
+    return Task(AnswerKnowledge(kept, implied=not noisy), kept, held_out)
+
+
+def _check(pairs: Pairs, n_classes: int) -> None:
+    if len(pairs) < n_classes:
+        raise InputError(
+            f"{len(pairs)} answers about different items cannot tell {n_classes} classes apart; give at least "
+            f"{n_classes}, and better a hundred for each class."
+        )
+    same = pairs.same > 0.5
+    if same.all():
+        raise InputError("All answers say same, so that one class explains them all; give some that say different.")
+    if not same.any():
+        warnings.warn("All answers say different: nothing says what makes two items the same.", stacklevel=4)
+
+
+def _weights(weight: ArrayLike, n: int) -> NDArray[np.float32]:
+    values = np.asarray(weight, dtype=np.float32)
+    if values.shape != (n,) or not np.isfinite(values).all() or (values < 0).any():
+        raise InputError(f"sample_weight must be {n} finite numbers, none negative: one for each answer.")
+    return values
+
+
+def _number(items: int) -> int:
+    return min(items * (items - 1) // 2, PAIRS_AN_ITEM * items)

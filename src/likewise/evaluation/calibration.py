@@ -1,0 +1,61 @@
+"""Calibration: whether what is said with 80 % happens in 80 of 100 cases."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+Floats = NDArray[np.float64]
+
+ROUNDING = 1e-5  # by which a sum of products of float32 probabilities may step over 0 or 1
+
+
+@dataclass(frozen=True, eq=False)
+class Calibration:
+    """Predictions in bins of equal width, beside what was observed there."""
+
+    edges: Floats  # (bins + 1,) from 0 to 1; a prediction on an edge belongs below it
+    count: NDArray[np.int64]  # (bins,)
+    predicted: Floats  # (bins,) mean prediction, NaN where a bin is empty
+    observed: Floats  # (bins,) share that was true, NaN where a bin is empty
+    error: float  # expected calibration error, NaN without a single prediction
+
+
+def calibration(probability: ArrayLike, truth: ArrayLike, bins: int = 10) -> Calibration:
+    """Compare predicted probabilities with the truth (0, 1, or a share between them), bin by bin.
+
+    With n_b predictions in bin b of n, their mean p_b and the mean t_b of their truths, the expected calibration
+    error (Naeini et al., 2015) is
+
+        error = sum_b (n_b / n) |t_b - p_b|
+
+    >>> found = calibration([0.1, 0.2, 0.9, 0.7], [0, 0, 1, 1], bins=2)
+    >>> found.count.tolist(), found.observed.tolist(), round(found.error, 3)
+    ([2, 2], [0.0, 1.0], 0.175)
+    """
+    said, true = as_shares(probability, "probability"), as_shares(truth, "truth")
+    if said.shape != true.shape:
+        raise ValueError(f"probability and truth must be of equal length, got {len(said)} and {len(true)}.")
+    if bins < 1:
+        raise ValueError(f"bins must be at least 1, got {bins}.")
+    edges = np.linspace(0, 1, bins + 1)
+    bin_of = np.searchsorted(edges[1:-1], said)  # (n,)
+    count = np.bincount(bin_of, minlength=bins)
+    with np.errstate(invalid="ignore"):  # 0 / 0 in an empty bin
+        predicted = np.bincount(bin_of, said, minlength=bins) / count
+        observed = np.bincount(bin_of, true, minlength=bins) / count
+    gap = np.nan_to_num(np.abs(observed - predicted))
+    error = float(count @ gap) / len(said) if len(said) else float("nan")
+    return Calibration(edges, count, predicted, observed, error)
+
+
+def as_shares(values: ArrayLike, name: str) -> Floats:
+    """Numbers in [0, 1] as float64 (n,), or a ValueError that says what is wrong with them."""
+    array = np.asarray(values, dtype=np.float64)
+    if array.ndim != 1:
+        raise ValueError(f"{name} must have one dimension, got shape {array.shape}.")
+    if not ((array >= -ROUNDING) & (array <= 1 + ROUNDING)).all():  # also where it is NaN
+        raise ValueError(f"{name} must be between 0 and 1, got values from {array.min()} to {array.max()}.")
+    return array.clip(0, 1)

@@ -1,0 +1,157 @@
+"""Learning curves: of learners beside each other, and of one model on answers learned and held out."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Literal
+
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
+from matplotlib.ticker import MaxNLocator
+
+from likewise.reporting.drawing import WIDE, Size, frame, legend, new_figure, percent
+from likewise.reporting.style import LIGHT, learner_colour
+
+History = Sequence[Mapping[str, object]]  # one row an epoch: numbers by name, and perhaps the stage in words
+
+STAGES = dict.fromkeys(("unlabelled", "stage 2"), "unlabelled items join")  # what the rule at its start says
+
+
+@dataclass(frozen=True, eq=False)
+class Curve:
+    """One line in a panel."""
+
+    points: np.ndarray  # (epochs, 2)
+    colour: str  # its name in the palette
+    style: Literal["-", ":"] = "-"
+
+    @property
+    def width(self) -> float:
+        return 2.2 if self.style == "-" else 1.5
+
+    @property
+    def key(self) -> Line2D:
+        """The line as it stands in a legend."""
+        return Line2D([], [], color=LIGHT[self.colour], linewidth=self.width, linestyle=self.style)
+
+
+def learning_curve(histories: Mapping[str, History], *, size: Size = WIDE) -> Figure:
+    """Accuracy and loss by epoch, one colour a learner; a panel without any figure is left out.
+
+    The panels stand side by side in a figure that is wider than high, else one above the other.
+
+    >>> figure = learning_curve({"MCL": [{"epoch": 1, "loss": 0.3, "test_accuracy": 0.5}]})
+    >>> [axes.get_title(loc="left") for axes in figure.axes]
+    ['Accuracy', 'Training loss']
+    """
+    colours = {name: learner_colour(position) for position, name in enumerate(histories)}
+    accuracy, loss = [], []
+    for name, history in histories.items():
+        accuracy.append(Curve(_points(history, "test_accuracy"), colours[name]))
+        accuracy.append(Curve(_points(history, "accuracy"), colours[name], ":"))
+        loss.append(Curve(_points(history, "loss"), colours[name]))
+    figure = _panels({"Accuracy": accuracy, "Training loss": loss}, size)
+    if figure.axes:
+        keys = {name: Line2D([], [], color=LIGHT[colour], linewidth=3) for name, colour in colours.items()}
+        if any(curve.style == ":" and len(curve.points) for curve in accuracy):
+            keys["dotted: on training items"] = Line2D([], [], color=LIGHT["muted"], linewidth=1.5, linestyle=":")
+        legend(figure, keys)
+    return figure
+
+
+def answers_curve(history: History, *, size: Size = WIDE) -> Figure:
+    """Loss on the answers learned and on those held out, and accuracy on the latter; a rule where the stage changes.
+
+    The columns are loss, held_out_loss, held_out_accuracy and stage; one that is missing is not drawn.
+
+    >>> figure = answers_curve([{"epoch": 1, "loss": 0.3, "held_out_accuracy": 0.5, "stage": "answers"}])
+    >>> [axes.get_title(loc="left") for axes in figure.axes]
+    ['Held-out accuracy', 'Training loss']
+    """
+    held_out = Curve(_points(history, "held_out_loss"), "learner-1")
+    loss = _points(history, "loss")
+    learned = Curve(loss, "muted", ":") if len(held_out.points) else Curve(loss, "learner-1")
+    accuracy = Curve(_points(history, "held_out_accuracy"), "learner-1")
+    both = bool(len(held_out.points) and len(loss))
+    losses = "Loss" if both else "Held-out loss" if len(held_out.points) else "Training loss"
+    figure = _panels({"Held-out accuracy": [accuracy], losses: [held_out, learned]}, size)
+    for axes in figure.axes:
+        for epoch, stage in stage_changes(history):
+            _rule(axes, epoch, STAGES.get(stage, stage), low="accuracy" in axes.get_title(loc="left"))
+    if both:
+        legend(figure, {"on held-out answers": held_out.key, "while training": learned.key})
+    return figure
+
+
+def stage_changes(history: History) -> list[tuple[float, str]]:
+    """Where a stage begins, half an epoch before its first, and its name; the stage at the start is not a change.
+
+    A stage may be named or numbered.
+
+    >>> stage_changes([{"stage": "answers"}, {"stage": "answers"}, {"stage": "unlabelled"}])
+    [(2.5, 'unlabelled')]
+    """
+    stages = [(epoch, _stage_name(row["stage"])) for epoch, row in _numbered(history) if row.get("stage")]
+    return [((before + epoch) / 2, name) for (before, old), (epoch, name) in pairwise(stages) if name != old]
+
+
+def _stage_name(stage: object) -> str:
+    return f"stage {stage:g}" if isinstance(stage, int | float) else str(stage)
+
+
+def _panels(contents: Mapping[str, Sequence[Curve]], size: Size) -> Figure:
+    """A panel for each title that has a point to show; accuracies are in percent."""
+    shown = {title: curves for title, curves in contents.items() if any(len(curve.points) for curve in curves)}
+    figure, panels = new_figure(len(shown), size)
+    for axes, (title, curves) in zip(panels, shown.items(), strict=True):
+        for position, curve in enumerate(curves):
+            axes.plot(
+                *curve.points.T,
+                curve.style,
+                color=LIGHT[curve.colour],
+                linewidth=curve.width,
+                marker="o" if len(curve.points) == 1 else "",
+                zorder=3 - 0.01 * position,  # the first lies on top
+            )
+        frame(axes, title, "epoch")
+        axes.xaxis.set_major_locator(MaxNLocator(integer=True, nbins=8))
+        if "accuracy" in title.lower():
+            axes.yaxis.set_major_formatter(percent)
+    return figure
+
+
+def _rule(axes: Axes, epoch: float, name: str, *, low: bool) -> None:
+    """A vertical rule with its name beside it: low where the lines rise, high where they fall."""
+    axes.axvline(epoch, color=LIGHT["muted"], linewidth=1, linestyle=(0, (4, 3)), zorder=1)
+    left, right = axes.get_xlim()
+    before = epoch > left + 0.55 * (right - left)  # there is more room on its left
+    axes.annotate(
+        name,
+        (epoch, 0 if low else 1),
+        xycoords=("data", "axes fraction"),
+        xytext=(-5 if before else 5, 5 if low else -5),
+        textcoords="offset points",
+        ha="right" if before else "left",
+        va="bottom" if low else "top",
+        color=LIGHT["muted"],
+        fontsize=9,
+        parse_math=False,
+        in_layout=False,
+    )
+
+
+def _points(history: History, column: str) -> np.ndarray:
+    rows = [(epoch, row[column]) for epoch, row in _numbered(history) if column in row]
+    points = np.array(rows, dtype=np.float64).reshape(-1, 2)
+    return points[np.isfinite(points).all(axis=1)]  # (epochs, 2)
+
+
+def _numbered(history: History) -> Iterator[tuple[float, Mapping[str, object]]]:
+    """Rows with their epoch, or with their number where epochs do not rise: a new stage may have started over."""
+    rows = np.arange(1.0, len(history) + 1)
+    epochs = np.array([row.get("epoch", i) for i, row in zip(rows, history, strict=True)], dtype=np.float64)
+    return zip((epochs if (np.diff(epochs) > 0).all() else rows).tolist(), history, strict=True)

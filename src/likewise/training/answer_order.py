@@ -1,0 +1,58 @@
+"""Batches that hold answered pairs: two random items of a large pile have hardly ever been asked about."""
+
+from __future__ import annotations
+
+import math
+
+import torch
+from torch import Tensor
+
+from likewise.errors import InputError
+from likewise.training.randomness import ORDER, generator
+
+LEAST_STEPS = 16  # of an epoch: a small pile is gone through more than once
+
+
+class AnswerOrder:
+    """Both items of answered pairs and, for the rest of a batch, any items; each item once, then once a further view.
+
+    The answers come in a random order, all of them before any comes again, and so do the items. An epoch has as many
+    batches as it takes to see every item once.
+
+    >>> order = AnswerOrder(torch.tensor([[0, 1], [2, 3]]), n_items=6, batch_size=4, answered=0.5, views=2)
+    >>> [chunk.tolist() for chunk in order.chunks(0)][:2]
+    [[0, 2, 3, 0, 2, 3], [0, 1, 2, 0, 1, 2]]
+    """
+
+    def __init__(
+        self,
+        pairs: Tensor,  # int64 (m, 2)
+        n_items: int,
+        batch_size: int,
+        *,
+        seed: int = 0,
+        answered: float = 1.0,  # the share of a batch that answered pairs fill
+        views: int = 1,
+    ) -> None:
+        if not len(pairs):
+            raise InputError("There is no answer to learn from; give at least one pair that is the same or different.")
+        self.pairs, self.n_items, self.seed, self.views = pairs, n_items, seed, views
+        self.n_pairs = max(1, round(min(batch_size, n_items) * answered / 2))
+        self.n_others = max(0, min(batch_size, n_items) - 2 * self.n_pairs) if answered < 1 else 0
+        self.steps = max(LEAST_STEPS, math.ceil(n_items / batch_size))
+
+    def __len__(self) -> int:
+        return self.steps
+
+    def chunks(self, epoch: int) -> list[Tensor]:
+        rows = self._shuffled(len(self.pairs), epoch * self.steps * self.n_pairs, self.steps * self.n_pairs, 0)
+        others = self._shuffled(self.n_items, epoch * self.steps * self.n_others, self.steps * self.n_others, 1)
+        drawn = zip(rows.view(self.steps, -1), others.view(self.steps, self.n_others), strict=True)
+        chosen = (torch.cat([self.pairs[row].flatten(), other]) for row, other in drawn)
+        return [torch.unique(items).repeat(self.views) for items in chosen]
+
+    def _shuffled(self, n: int, start: int, count: int, which: int) -> Tensor:
+        """Places `start` to `start + count` of an endless row of shuffles of 0 to n - 1."""
+        rounds = range(start // n, (start + count - 1) // n + 1)
+        shuffles = [torch.randperm(n, generator=generator(self.seed, ORDER, turn, which)) for turn in rounds]
+        return torch.cat([torch.empty(0, dtype=torch.int64), *shuffles])[start % n :][:count]

@@ -1,0 +1,57 @@
+"""Answers kept back from training, to tell how good the classifier is on pairs that it was not told about.
+
+An answer that follows from the others is no test: the network was trained on what it says. So those are never held out,
+and where nearly all of them follow (many answers about few items), whole items are held out with all their answers.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from likewise.pairs import Pairs
+
+MOST_HELD_OUT = 5000  # pins the accuracy down to a point, and costs little to measure after each epoch
+LEAST_HELD_OUT = 10  # fewer say nothing, and training needs them more
+
+
+class Split(NamedTuple):
+    kept: Pairs
+    held_out: Pairs  # empty where too few could be held out
+
+
+def hold_out(pairs: Pairs, share: float, seed: int) -> Split:
+    """Hold out this share of the answers, or a little less, with both kinds in it.
+
+    >>> kept, held_out = hold_out(Pairs.from_labels(np.arange(200) % 10, n=400), 0.1, seed=0)
+    >>> len(kept) + len(held_out), len(held_out)
+    (400, 39)
+    """
+    random = np.random.default_rng(seed)
+    wanted = min(int(share * len(pairs)), MOST_HELD_OUT)
+    split = _hold_out_answers(pairs, wanted, random)
+    if len(split.held_out) < wanted / 2:
+        split = _hold_out_items(pairs, share, wanted, random)
+    kinds = {bool(kind) for kind in split.held_out.same > 0.5}
+    enough = len(split.held_out) >= LEAST_HELD_OUT and len(kinds) == 2 and len(split.kept) >= len(pairs) / 2
+    return split if enough else Split(pairs, pairs.select(np.empty(0, dtype=np.int64)))
+
+
+def _hold_out_answers(pairs: Pairs, wanted: int, random: np.random.Generator) -> Split:
+    chosen = np.zeros(len(pairs), dtype=np.bool_)
+    for kind in (pairs.same > 0.5, pairs.same <= 0.5):
+        rows = np.flatnonzero(kind & (pairs.weight > 0) & (pairs.left != pairs.right))
+        chosen[random.permutation(rows)[: round(wanted * len(rows) / max(len(pairs), 1))]] = True
+    kept = pairs.select(~chosen)
+    implied = ~np.isnan(kept.closure().answers_about(pairs.left, pairs.right))
+    return Split(pairs.select(~chosen | implied), pairs.select(chosen & ~implied))
+
+
+def _hold_out_items(pairs: Pairs, share: float, wanted: int, random: np.random.Generator) -> Split:
+    out = np.zeros(pairs.n_items, dtype=np.bool_)
+    items = random.permutation(pairs.items)
+    out[items[: max(2, int(share * len(items)))]] = True
+    touched = out[pairs.left] | out[pairs.right]
+    rows = np.flatnonzero(touched & (pairs.weight > 0) & (pairs.left != pairs.right))
+    return Split(pairs.select(~touched), pairs.select(np.sort(random.permutation(rows)[:wanted])))

@@ -1,0 +1,25 @@
+"""Pseudo-similarity against its definition, item by item."""
+
+from __future__ import annotations
+
+import torch
+
+from likewise.supervision import pseudo_similarity
+
+
+def test_against_a_double_loop() -> None:
+    logits = 3 * torch.randn(12, 4, generator=torch.Generator().manual_seed(0))
+    index = torch.tensor([5, 3, 8, 1, 5, 3, 8, 1, 2, 7, 9, 9])
+    p = logits.softmax(1)
+    expected = torch.zeros(12, 12)
+    for i in range(12):
+        for j in range(12):
+            a, b = p[index == index[i]].mean(0), p[index == index[j]].mean(0)
+            expected[i, j] = float(index[i] == index[j] or (a * b).sum() > 0.5)
+    assert torch.equal(pseudo_similarity(logits, index), expected)
+    assert 0 < expected.mean() < 1
+
+
+def test_no_gradient_flows() -> None:
+    logits = torch.randn(4, 3, requires_grad=True)
+    assert not pseudo_similarity(logits, torch.arange(4)).requires_grad
