@@ -14,7 +14,7 @@ import torch
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin, ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.metrics import accuracy_score
-from sklearn.utils import check_random_state
+from sklearn.utils import assert_all_finite, check_random_state
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted, column_or_1d, validate_data
 from torch import Tensor, nn
@@ -68,6 +68,9 @@ class PairClassifier(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Classifi
     array(['ant', 'bee', 'cat'], dtype='<U3')
     """
 
+    naming_: Naming
+    outputs_: NDArray[np.int64]
+
     def __init__(
         self,
         n_classes: int | None = None,
@@ -112,6 +115,7 @@ class PairClassifier(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Classifi
 
         `sample_weight` has one value an answer or, with y, an item. With y the outputs are named by it afterwards.
         """
+        self._check_parameters()
         inputs = self._inputs(X, reset=True)
         self.input_form_ = InputForm.of(inputs)
         labels = _labels(y, pairs, len(inputs))
@@ -134,6 +138,7 @@ class PairClassifier(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Classifi
         What earlier answers taught is kept best by giving them again with the new ones. With y, `classes` are all the
         classes there will be.
         """
+        self._check_parameters()
         first = not hasattr(self, "network_")
         inputs = self._inputs(X, reset=first)
         labels = _labels(y, pairs, len(inputs))
@@ -148,7 +153,8 @@ class PairClassifier(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Classifi
 
     def predict(self, X: Any) -> NDArray[Any]:
         """The class of each item."""
-        return np.asarray(self.classes_[self.predict_proba(X).argmax(1)])
+        best = self.predict_proba(X).argmax(1)
+        return np.asarray(self.classes_[best])
 
     def predict_proba(self, X: Any) -> NDArray[np.float32]:
         """The probability of each class of `classes_`, (n, classes)."""
@@ -216,11 +222,20 @@ class PairClassifier(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Classifi
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.target_tags.required = False  # pairs may stand in its place
+        tags.transformer_tags.preserves_dtype = ["float32"]
         return tags
 
     @property
     def _n_features_out(self) -> int:
         return int(getattr(self.network_, "n_features", self.n_outputs_))
+
+    def _check_parameters(self) -> None:
+        if self.noise != "learn" and not (isinstance(self.noise, int | float) and 0 <= self.noise < 0.5):
+            raise InputError(f"noise must be 'learn' or a rate from 0 to below 0.5, got {self.noise!r}.")
+        if not 0 <= self.held_out < 1:
+            raise InputError(f"held_out must be a share from 0 to below 1, got {self.held_out!r}.")
+        if self.starts < 1:
+            raise InputError(f"starts must be 1 or more, got {self.starts!r}.")
 
     def _inputs(self, X: Any, reset: bool) -> Tensor:
         if are_images(X):
@@ -312,8 +327,8 @@ class PairClassifier(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Classifi
     def _name(self, inputs: Tensor, labels: NDArray[Any] | None, classes: NDArray[Any] | None) -> Self:
         """Find the outputs in use and, where there are labels, call them by these."""
         outputs = self._outputs(self.network_, inputs).argmax(1).numpy()
-        self.naming_: Naming = outputs_in_use(outputs)
-        self.outputs_: NDArray[np.int64] = self.naming_.outputs
+        self.naming_ = outputs_in_use(outputs)
+        self.outputs_ = self.naming_.outputs
         self.unused_outputs_ = self.n_outputs_ - len(self.outputs_)
         if labels is not None:
             self.naming_ = match_names(outputs, labels, self.outputs_, classes=classes, others=False)
@@ -355,6 +370,7 @@ def _labels(y: ArrayLike | None, pairs: Pairs | None, n_items: int) -> NDArray[A
             raise InputError("PairClassifier requires y to be passed, but the target y is None; give y, or pairs.")
         return None
     labels = column_or_1d(y, warn=True)
+    assert_all_finite(labels, input_name="y")
     check_classification_targets(labels)
     if len(labels) != n_items:
         raise InputError(f"X has {n_items} items and y {len(labels)}; give one label an item.")
