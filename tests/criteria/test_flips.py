@@ -44,6 +44,14 @@ def test_value_and_gradient(scale: float, flip: float, weighted: bool) -> None:
     torch.testing.assert_close(gradient, exact, rtol=1e-3, atol=1e-6)
 
 
+def test_listed_pairs_are_those_of_the_matrix() -> None:
+    logits = torch.randn(6, 3, generator=torch.Generator().manual_seed(1))
+    same = torch.rand(6, 6, generator=torch.Generator().manual_seed(2))
+    pairs = torch.triu_indices(6, 6, 1).T
+    listed = flipped_mcl(logits, same[pairs[:, 0], pairs[:, 1]], 0.1, pairs=pairs)
+    torch.testing.assert_close(listed, flipped_mcl(logits, same, 0.1))
+
+
 def test_no_flips_is_mcl() -> None:
     logits = torch.randn(6, 3, generator=torch.Generator().manual_seed(1))
     same = torch.rand(6, 6, generator=torch.Generator().manual_seed(2)).round().triu(1) + torch.tril(

@@ -13,20 +13,30 @@ import torch
 from torch import Tensor
 
 
-def flipped_mcl(logits: Tensor, same: Tensor, flip: float | Tensor, weight: Tensor | None = None) -> Tensor:
-    """The mean over the known pairs i < j of `same` (b, b), NaN where unknown; b is a batch, so b x b is small.
+def flipped_mcl(
+    logits: Tensor,
+    same: Tensor,  # (b, b), NaN where unknown; or (P,), one for each of the pairs
+    flip: float | Tensor,
+    weight: Tensor | None = None,  # like same
+    *,
+    pairs: Tensor | None = None,  # int (P, 2)
+) -> Tensor:
+    """The mean over the known pairs i < j of a batch, or over listed pairs, weighted where there are weights.
 
     >>> logits = torch.tensor([[50.0, 0.0], [50.0, 0.0]])
     >>> wrong = torch.tensor([[torch.nan, 0.0], [torch.nan, torch.nan]])  # surely the same, but "different" was said
     >>> flipped_mcl(logits, wrong, flip=0.1)  # -log 0.1
     tensor(2.3026)
     """
-    left, right = torch.triu(~same.isnan(), 1).nonzero(as_tuple=True)  # (P,)
+    if pairs is None:
+        left, right = torch.triu(~same.isnan(), 1).nonzero(as_tuple=True)  # (P,)
+        same, weight = same[left, right], None if weight is None else weight[left, right]
+    else:
+        left, right = pairs.unbind(1)
     p = logits.float().softmax(1)
     s_hat = (p[left] * p[right]).sum(1)
     said_same = flip + (1 - 2 * flip) * s_hat
-    target = same[left, right]
     tiny = torch.finfo(p.dtype).tiny  # reached only where the rate is 0
-    loss = -target * said_same.clamp_min(tiny).log() - (1 - target) * (1 - said_same).clamp_min(tiny).log()
-    counted = torch.ones_like(loss) if weight is None else weight[left, right]
+    loss = -same * said_same.clamp_min(tiny).log() - (1 - same) * (1 - said_same).clamp_min(tiny).log()
+    counted = torch.ones_like(loss) if weight is None else weight
     return (counted * loss).sum() / counted.sum().clamp_min(tiny)

@@ -18,7 +18,7 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from likewise.criteria import mcl
+from likewise.criteria import flipped_mcl, mcl
 from likewise.pairs import Pairs
 from likewise.supervision import AnsweringNetwork, Known, answers_objective
 from likewise.training.answer_order import AnswerOrder
@@ -100,7 +100,7 @@ def learn_answers(
             dataclasses.replace(settings, seed=seed),
             run=None if run is None else run / name,
             config=config,
-            evaluate=(lambda model, _: {"stage": number, **held_out_scores(model, pile, held_out)}),
+            evaluate=(lambda model, _: {"stage": number, **held_out_scores(model, pile, held_out, flip)}),
             monitor="held_out_loss" if settings.patience and len(held_out) else "",
             progress=progress,
         )
@@ -113,10 +113,10 @@ def learn_answers(
         model = AnsweringNetwork(made, FIRST_FLIP) if flip is None else made
         result = stage(1, model, seed, f"start-{start}")
         spent += result.seconds
-        loss, wrong = answer_loss(model, pile, pairs)
+        loss, wrong = answer_loss(model, pile, pairs, flip)
         if loss < least:
             best, least, history = model, loss, result.history
-        if wrong <= WRONG_ANSWERS:
+        if wrong <= WRONG_ANSWERS + rate_of(model, flip):
             break
     assert best is not None
     learned = best
@@ -124,30 +124,41 @@ def learn_answers(
         learned = copy.deepcopy(best)
         result = stage(2, learned, settings.seed, "unlabelled")
         spent += result.seconds
-        if len(held_out) and answer_loss(learned, pile, held_out)[0] > answer_loss(best, pile, held_out)[0]:
+        losses = [answer_loss(model, pile, held_out, flip)[0] for model in (best, learned)] if len(held_out) else [0, 0]
+        if losses[1] > losses[0]:
             learned = best
         else:
             history = history + [{**row, "epoch": len(history) + row["epoch"]} for row in result.history]
-    rate = float(learned.flip.detach()) if isinstance(learned, AnsweringNetwork) else float(flip or 0.0)
+    rate = rate_of(learned, flip)
     return Learned(_inner(learned), history, rate, start, learned is not best, spent, _inner(best))
 
 
-def answer_loss(network: nn.Module, pile: Pile, pairs: Pairs) -> tuple[float, float]:
+def rate_of(network: nn.Module, flip: float | None) -> float:
+    """The rate of wrong answers that a network has learned, or the given one."""
+    return float(network.flip.detach()) if isinstance(network, AnsweringNetwork) else float(flip or 0.0)
+
+
+def answer_loss(network: nn.Module, pile: Pile, pairs: Pairs, flip: float | None = 0.0) -> tuple[float, float]:
     """The mean MCL of answers, and the share of them that the network denies."""
     items, place = np.unique(np.concatenate([pairs.left, pairs.right]), return_inverse=True)
     logits = pile.logits(network, items)
     where = torch.from_numpy(place.reshape(2, -1).T.copy())  # (m, 2)
-    loss = mcl(logits, torch.from_numpy(pairs.same), pairs=where, weight=torch.from_numpy(pairs.weight))
+    same, weight = torch.from_numpy(pairs.same), torch.from_numpy(pairs.weight)
+    rate = rate_of(network, flip)
+    if rate:
+        loss = flipped_mcl(logits, same, rate, weight, pairs=where)
+    else:
+        loss = mcl(logits, same, pairs=where, weight=weight)
     p = logits.softmax(1)
     similarity = (p[where[:, 0]] * p[where[:, 1]]).sum(1).numpy()
     return float(loss), float(np.mean((similarity > 0.5) != (pairs.same > 0.5)))
 
 
-def held_out_scores(network: nn.Module, pile: Pile, held_out: Pairs) -> dict[str, float]:
+def held_out_scores(network: nn.Module, pile: Pile, held_out: Pairs, flip: float | None) -> dict[str, float]:
     """Columns of the history."""
     if not len(held_out):
         return {}
-    loss, wrong = answer_loss(network, pile, held_out)
+    loss, wrong = answer_loss(network, pile, held_out, flip)
     return {"held_out_loss": loss, "held_out_accuracy": 1 - wrong}
 
 
