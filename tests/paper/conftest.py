@@ -1,4 +1,4 @@
-"""Records to read: one of a whole run, one of a treated and compressed run."""
+"""Records to read: one of a whole run, one of a treated and compressed run, one of a trial with random answers."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from dataclasses import replace
 
 import pytest
 
+from likewise.paper.answers_record import AnswersRecord
 from likewise.paper.records import Record
 
 
@@ -50,4 +51,37 @@ def another(example: Record) -> Record:
         paper_error=10.3,
         error=9.88,
         command="likewise paper table1 --epochs 8",
+    )
+
+
+@pytest.fixture
+def trial_record() -> AnswersRecord:
+    return AnswersRecord(
+        table="answers",
+        dataset="digits",
+        network="lenet",
+        answers=1000,
+        noise=0.0,
+        model="none",
+        seed=0,
+        epochs=40,
+        settings={"precision": "float32"},
+        first_accuracy=95.0,
+        accuracy=97.5,
+        unlabelled_kept=True,
+        starts=1,
+        flipped=0,
+        rate=0.0,
+        held_out=100,
+        held_out_accuracy=99.0,
+        twin_accuracy=98.25,
+        twin_labels=1000,
+        seconds=100.0,
+        cpu_seconds=90.0,
+        twin_cpu_seconds=30.0,
+        command="likewise paper answers --dataset digits --answers 1000 --seed 0",
+        likewise="0.1.0",
+        torch="2.13.0",
+        cpu="A Processor",
+        threads=2,
     )

@@ -15,8 +15,8 @@ def test_written_and_read_back(tmp_path: Path, example: Record, another: Record)
     path = write_record(tmp_path, example)
     assert path == tmp_path / "table1" / "mnist-lenet-mcl-seed0-30ep.json"
     write_record(tmp_path, another)
-    assert read_records(tmp_path, "table1") == [another, example]  # by name
-    assert read_records(tmp_path, "table2") == []
+    assert read_records(tmp_path, "table1", Record) == [another, example]  # by name
+    assert read_records(tmp_path, "table2", Record) == []
 
 
 def test_nothing_but_the_record_is_left_and_it_is_the_same_each_time(tmp_path: Path, example: Record) -> None:
@@ -40,7 +40,7 @@ def test_a_faulty_record_is_refused_by_file_and_key(tmp_path: Path, example: Rec
     change(content)
     path.write_text(json.dumps(content))
     with pytest.raises(InputError, match=message) as error:
-        read_record(path)
+        read_record(path, Record)
     assert str(path) in str(error.value)
 
 
@@ -49,4 +49,4 @@ def test_what_is_no_record_is_refused(tmp_path: Path, text: str, message: str) -
     path = tmp_path / "cut.json"
     path.write_text(text)
     with pytest.raises(InputError, match=message):
-        read_record(path)
+        read_record(path, Record)

@@ -62,7 +62,8 @@ def test_notes_stand_under_the_table(tmp_path: Path, example: Record) -> None:
     without = results_page(tmp_path)
     (tmp_path / "table1" / "NOTES.md").write_text("\nWhy it missed.\n\n")
     page = results_page(tmp_path)
-    assert page == f"{without}\n### Notes\n\nWhy it missed.\n"
+    assert page == without.replace("\n## From answers", "\n### Notes\n\nWhy it missed.\n\n## From answers")
+    assert page != without
 
 
 def test_same_records_same_bytes(tmp_path: Path, example: Record, another: Record) -> None:

@@ -1,4 +1,4 @@
-"""`likewise paper`: run the paper's tables and write RESULTS.md from the records."""
+"""`likewise paper`: run the paper's tables and our own on answers, and write RESULTS.md from the records."""
 
 from __future__ import annotations
 
@@ -8,6 +8,8 @@ import typer
 
 app = typer.Typer(no_args_is_help=True, help="Run the paper's tables and put the figures side by side.")
 
+DATA = typer.Option(None, help="Folder of the data sets; otherwise LIKEWISE_DATA.")
+RUNS = typer.Option(Path("runs"), help="Folder of the run folders; a run that was cut goes on there.")
 RESULTS = typer.Option(Path("results"), help="Folder of the records.")
 
 
@@ -19,8 +21,8 @@ def table1(
     treatment: str | None = typer.Option(None, help="The paper's cures for KCL: none, long or pretrain."),
     seed: int = typer.Option(0, help="Seed of the weights, the order of the data and its augmentation."),
     epochs: int | None = typer.Option(None, help="Compress the schedule in proportion to so many epochs."),
-    data: Path | None = typer.Option(None, help="Folder of the data sets; otherwise LIKEWISE_DATA."),
-    runs: Path = typer.Option(Path("runs"), help="Folder of the run folders; a run that was cut goes on there."),
+    data: Path | None = DATA,
+    runs: Path = RUNS,
     results: Path = RESULTS,
 ) -> None:
     """Run the entries of Table 1 that fit every option given, and record their errors."""
@@ -48,21 +50,59 @@ def table1(
 
 
 @app.command()
+def answers(
+    dataset: str = typer.Option("digits", help="digits or mnist."),
+    answers: list[int] = typer.Option([], help="How many random answers; give it once for each number you want."),
+    noise: float = typer.Option(0.0, help="The probability that an answer is flipped, below 0.5."),
+    model: str = typer.Option("none", help="Of wrong answers: none, given (the rate is told) or learned."),
+    seed: int = typer.Option(0, help="Seed of the answers, the weights, the order of the data and its augmentation."),
+    epochs: int | None = typer.Option(None, help="Of each stage; otherwise as the recipe has it."),
+    data: Path | None = DATA,
+    runs: Path = RUNS,
+    results: Path = RESULTS,
+) -> None:
+    """Learn a data set from random answers, beside a twin with labels, and record what unseen items say.
+
+    A trial that has a record is not run again.
+    """
+    from likewise.paper.answers_trials import select_trials
+
+    trials = select_trials(dataset, answers, noise=noise, model=model, seed=seed, epochs=epochs)
+    typer.echo(f"From answers, {len(trials)} {'trial' if len(trials) == 1 else 'trials'}:")
+    for trial in trials:
+        typer.echo(f"  {trial.name}")
+
+    from likewise.paper.answers import run_trials
+
+    for record, path, ran in run_trials(trials, data=data, runs=runs, results=results):
+        typer.echo(
+            f"{path}: {'' if ran else 'there already; '}{record.first_accuracy:.2f} % from the answers, "
+            f"{record.accuracy:.2f} % with the unlabelled, the twin {record.twin_accuracy:.2f} % "
+            f"with {record.twin_labels} labels; {record.cpu_seconds / 60:.1f} core-minutes"
+        )
+
+
+@app.command()
 def show(
     results: Path = RESULTS,
     out: Path = typer.Option(Path("RESULTS.md"), help="The page to write."),
     check: bool = typer.Option(False, "--check", help="Write nothing; exit 1 where the page is out of date."),
 ) -> None:
-    """Write RESULTS.md: the paper's figures beside those of the records."""
+    """Write RESULTS.md from the records, and its figures into docs/ beside it."""
     from likewise.files import write_whole
+    from likewise.paper.answers_figure import answers_figures
     from likewise.paper.results_page import results_page
 
     page = results_page(results)
+    figures = {out.parent / place: figure for place, figure in answers_figures(results).items()}
     if check:
-        if not out.exists() or out.read_text(encoding="utf-8") != page:
+        whole = out.exists() and all(path.exists() for path in figures)
+        if not whole or out.read_text(encoding="utf-8") != page:
             typer.echo(f"{out} is out of date: run likewise paper show.", err=True)
             raise typer.Exit(1)
         typer.echo(f"{out} is up to date.")
         return
+    for path, figure in figures.items():
+        write_whole(path, figure)
     write_whole(out, page)
     typer.echo(f"Wrote {out}.")

@@ -56,8 +56,8 @@ class PairClassifier(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Classifi
     Attributes
     ----------
     classes_ : the classes: those of y, or the numbers of the outputs in use until `name_classes` gives them names.
-    network_, history_, held_out_ (Pairs), noise_ (the rate of wrong answers), unlabelled_ (whether the second stage was
-    kept), unused_outputs_ (their number).
+    network_, first_network_ (as it was after the first stage), history_, held_out_ (Pairs), noise_ (the rate of wrong
+    answers), unlabelled_ (whether the second stage was kept), unused_outputs_ (their number).
 
     >>> from sklearn.datasets import make_blobs
     >>> X, y = make_blobs(300, centers=3, random_state=0, cluster_std=0.5)
@@ -318,6 +318,7 @@ class PairClassifier(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Classifi
             progress=self.verbose,
         )
         self.network_ = learned.network
+        self.first_network_ = learned.first
         self.history_ = learned.history
         self.noise_ = learned.flip
         self.unlabelled_ = learned.unlabelled

@@ -1,4 +1,4 @@
-"""Records: what a run of the paper's table found and how it was made, one JSON file a run."""
+"""Records: what a run found and how it was made, one JSON file a run; `Record` is that of the paper's table."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import json
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, fields
 from pathlib import Path
+from typing import Any, ClassVar, Protocol, TypeVar
 
 from likewise.errors import InputError
 from likewise.paper.entries import run_name
@@ -16,6 +17,8 @@ KINDS: dict[str, tuple[type, ...]] = {
     "str": (str,),
     "int": (int,),
     "float": (int, float),
+    "float | None": (int, float, type(None)),
+    "bool": (bool,),
     "list": (list,),
     "dict": (dict,),
 }
@@ -52,33 +55,52 @@ class Record:
         return run_name(self.dataset, self.network, self.criterion, self.treatment, self.seed, self.epochs)
 
 
-def write_record(results: Path, record: Record) -> Path:
-    """Write `results/<table>/<name>.json`, whole or not at all, and give its path."""
-    path = results / record.table / f"{record.name}.json"
+class Kept(Protocol):
+    """A dataclass that is kept as `results/<table>/<name>.json`."""
+
+    __dataclass_fields__: ClassVar[dict[str, Any]]
+
+    @property
+    def table(self) -> str: ...
+
+    @property
+    def name(self) -> str: ...
+
+
+Kind = TypeVar("Kind", bound=Kept)
+
+
+def record_path(results: Path, table: str, name: str) -> Path:
+    return results / table / f"{name}.json"
+
+
+def write_record(results: Path, record: Kept) -> Path:
+    """Write it, whole or not at all, and give its path."""
+    path = record_path(results, record.table, record.name)
     write_json(path, asdict(record))
     return path
 
 
-def read_records(results: Path, table: str) -> list[Record]:
+def read_records(results: Path, table: str, kind: type[Kind]) -> list[Kind]:
     """Every record of a table, by name; an empty list where there is none."""
-    return [read_record(path) for path in sorted((results / table).glob("*.json"))]
+    return [read_record(path, kind) for path in sorted((results / table).glob("*.json"))]
 
 
-def read_record(path: Path) -> Record:
-    remedy = "Delete the file and run its recipe again."
+def read_record(path: Path, kind: type[Kind]) -> Kind:
+    remedy = "Delete the file and run its command again."
     try:
         content = json.loads(path.read_text(encoding="utf-8"))
     except (json.JSONDecodeError, UnicodeDecodeError) as error:
         raise InputError(f"{path}: not a JSON file ({error}). {remedy}") from None
     if not isinstance(content, Mapping):
         raise InputError(f"{path}: a record must be a JSON object. {remedy}")
-    kinds = {field.name: KINDS[str(field.type).partition("[")[0]] for field in fields(Record)}
-    for name, kind in kinds.items():
+    types = {field.name: KINDS[str(field.type).partition("[")[0]] for field in fields(kind)}
+    for name, allowed in types.items():
         if name not in content:
             raise InputError(f"{path}: {name} is missing. {remedy}")
-        if not isinstance(content[name], kind):
+        if not isinstance(content[name], allowed):
             raise InputError(f"{path}: {name} cannot be {content[name]!r}. {remedy}")
     for name in content:
-        if name not in kinds:
+        if name not in types:
             raise InputError(f"{path}: unknown key {name}. {remedy}")
-    return Record(**content)
+    return kind(**content)

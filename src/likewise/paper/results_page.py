@@ -1,4 +1,4 @@
-"""RESULTS.md: the paper's figures beside ours, made from records and nothing else."""
+"""RESULTS.md: the paper's figures beside ours, and what answers alone give, made from records and nothing else."""
 
 from __future__ import annotations
 
@@ -7,7 +7,9 @@ from itertools import groupby
 from pathlib import Path
 from statistics import mean, stdev
 
+from likewise.paper.answers_section import answers_section
 from likewise.paper.entries import NO_TREATMENT
+from likewise.paper.markdown import machines, notes, table
 from likewise.paper.recipe import recipes
 from likewise.paper.records import Record, read_records
 
@@ -50,18 +52,14 @@ def results_page(results: Path) -> str:
 
 def table1_section(results: Path) -> str:
     places = {(recipe.dataset, recipe.network): recipe.row for recipe in recipes("table1")}
-    records = sorted(read_records(results, "table1"), key=lambda record: _place(record, places))
+    records = sorted(read_records(results, "table1", Record), key=lambda record: _place(record, places))
     if not records:
         return f"{TABLE1}\nNo run is recorded yet: `likewise paper table1` makes the records.\n"
     rows = [row for _, group in groupby(records, key=_entry) for row in _entry_rows(list(group))]
-    parts = [TABLE1, _table(rows), _machines(records)]
-    notes = results / "table1" / "NOTES.md"
-    if notes.exists():
-        parts.append(f"### Notes\n\n{notes.read_text(encoding='utf-8').strip()}\n")
-    return "\n".join(parts)
+    return "\n".join([TABLE1, table(HEADER, rows, NUMERIC), machines(records), *notes(results, "table1")])
 
 
-SECTIONS: tuple[Callable[[Path], str], ...] = (table1_section,)  # one function a table of the paper
+SECTIONS: tuple[Callable[[Path], str], ...] = (table1_section, answers_section)
 
 
 def _entry(record: Record) -> tuple[str, str, str, str, int]:
@@ -103,17 +101,3 @@ def _row(record: Record, ours: str, error: float, seed: str) -> tuple[str, ...]:
         f"{record.cpu_seconds / 60:.1f}",
         f"`{record.command}`",
     )
-
-
-def _table(rows: Sequence[Sequence[str]]) -> str:
-    rule = ["--:" if name in NUMERIC else "---" for name in HEADER]
-    return "".join(f"| {' | '.join(row)} |\n" for row in (HEADER, rule, *rows))
-
-
-def _machines(records: Sequence[Record]) -> str:
-    made = {(r.cpu, r.threads, r.torch, r.likewise, str(r.settings.get("precision"))) for r in records}
-    lines = [
-        f"{cpu}, {threads} {'thread' if threads == 1 else 'threads'}, torch {torch}, likewise {likewise}, {precision}"
-        for cpu, threads, torch, likewise, precision in sorted(made)
-    ]
-    return f"Made on: {'; '.join(lines)}.\n"

@@ -1,0 +1,47 @@
+"""What a trial with random answers found and how it was made, one JSON file a trial."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from likewise.paper.answers_trials import trial_name
+
+
+@dataclass(frozen=True)
+class AnswersRecord:
+    """Accuracies are in %: of the test set, after the outputs were matched with the classes on the training set.
+
+    No date: a repeated trial writes the same record, apart from the times.
+    """
+
+    table: str
+    dataset: str
+    network: str
+    answers: int
+    noise: float  # the probability that an answer was flipped
+    model: str  # of wrong answers: none (those that contradict are left out), given (the rate is known), learned
+    seed: int
+    epochs: int  # of each stage
+    settings: dict[str, object]  # everything that training was told
+    first_accuracy: float  # answers only: after the first stage
+    accuracy: float  # of the classifier: after the second stage, where that was kept
+    unlabelled_kept: bool  # whether it was
+    starts: int  # of the first stage
+    flipped: int  # answers that are wrong
+    rate: float  # of wrong answers, as the classifier had it in the end
+    held_out: int  # answers that were not trained on
+    held_out_accuracy: float | None  # of the classifier on them, as they were given; None where there are none
+    twin_accuracy: float  # of the same network, given class labels
+    twin_labels: int  # as many as answers, at most all training items; none is wrong
+    seconds: float  # of training, without the twin
+    cpu_seconds: float
+    twin_cpu_seconds: float
+    command: str
+    likewise: str  # versions
+    torch: str
+    cpu: str
+    threads: int
+
+    @property
+    def name(self) -> str:
+        return trial_name(self.dataset, self.answers, self.noise, self.model, self.seed, self.epochs)

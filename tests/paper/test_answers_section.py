@@ -1,0 +1,161 @@
+"""The section on random answers: its rows, several seeds, the aims, wrong answers, and its figures."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from pathlib import Path
+
+import matplotlib.colors
+import numpy as np
+import pytest
+
+from likewise.errors import InputError
+from likewise.paper.answers_figure import answers_figure, answers_figures
+from likewise.paper.answers_record import AnswersRecord
+from likewise.paper.answers_section import answers_section
+from likewise.paper.records import read_record, read_records, write_record
+from likewise.paper.results_page import results_page
+
+
+def rows(text: str) -> list[list[str]]:
+    """The rows of all tables."""
+    lines = [[cell.strip() for cell in line.strip("|").split("|")] for line in text.splitlines() if line[:1] == "|"]
+    rules = [number for number, line in enumerate(lines) if line[0].startswith("--")]
+    return [line for number, line in enumerate(lines) if number not in rules and number + 1 not in rules]
+
+
+def write(results: Path, *records: AnswersRecord) -> None:
+    for record in records:
+        write_record(results, record)
+
+
+def test_a_record_is_written_and_read_back(tmp_path: Path, trial_record: AnswersRecord) -> None:
+    unsure = replace(trial_record, answers=20, held_out=0, held_out_accuracy=None)
+    write(tmp_path, trial_record, unsure)
+    assert read_records(tmp_path, "answers", AnswersRecord) == [trial_record, unsure]
+    path = tmp_path / "answers" / "digits-1000answers-seed0-40ep.json"
+    assert read_record(path, AnswersRecord) == trial_record
+    for key, value in (("unlabelled_kept", 1), ("accuracy", None), ("held_out_accuracy", "99"), ("answers", 0.5)):
+        path.write_text(json.dumps({**json.loads(path.read_text()), key: value}))
+        with pytest.raises(InputError, match=f"{key} cannot be"):
+            read_record(path, AnswersRecord)
+        write(tmp_path, trial_record)
+
+
+def test_a_row_says_everything(tmp_path: Path, trial_record: AnswersRecord) -> None:
+    many = replace(
+        trial_record, answers=20000, twin_labels=1442, unlabelled_kept=False, first_accuracy=97.5, command="c"
+    )
+    write(tmp_path, many, trial_record)
+    assert rows(answers_section(tmp_path)) == [
+        ["1,000", "95.00", "97.50", "yes", "98.25", "2 x 40 epochs", "0", "1.5", f"`{trial_record.command}`"],
+        ["20,000", "97.50", "97.50", "no", "98.25 (1,442 labels)", "2 x 40 epochs", "0", "1.5", "`c`"],
+    ]
+
+
+def test_several_seeds_share_a_row(tmp_path: Path, trial_record: AnswersRecord) -> None:
+    for seed, accuracy in enumerate((96.0, 97.0, 98.0)):
+        seconds = 60.0 * (seed + 1)
+        write(tmp_path, replace(trial_record, seed=seed, accuracy=accuracy, cpu_seconds=seconds, command=str(seed)))
+    write(tmp_path, replace(trial_record, seed=3, unlabelled_kept=False, accuracy=97.0, cpu_seconds=120.0))
+    write(
+        tmp_path, replace(trial_record, epochs=5, accuracy=50.0, command="short")
+    )  # another schedule is no part of it
+    first, second = rows(answers_section(tmp_path))
+    assert first[1:] == [
+        "95.00 ± 0.00",
+        "97.00 ± 0.82",
+        "3 of 4",
+        "98.25 ± 0.00",
+        "2 x 40 epochs",
+        "0, 1, 2, 3",
+        "2.0",
+        "`0`",
+    ]
+    assert second[2:] == ["50.00", "yes", "98.25", "2 x 5 epochs", "0", "1.5", "`short`"]
+
+
+def test_aims_are_judged_by_the_mean_of_the_recipes_own_trials(tmp_path: Path, trial_record: AnswersRecord) -> None:
+    write(tmp_path, trial_record)
+    assert "- Aim: 90 % or more from 500 answers: not tried yet.\n" in answers_section(tmp_path)
+    assert "- Aim: 97 % or more from 1,000 answers: reached, 97.50 %.\n" in answers_section(tmp_path)
+    write(
+        tmp_path,
+        replace(trial_record, seed=1, accuracy=96.0),
+        replace(trial_record, epochs=400, accuracy=100.0),
+        replace(trial_record, noise=0.1, accuracy=100.0),
+        replace(trial_record, dataset="mnist", epochs=4, answers=20000, accuracy=97.0),
+    )
+    text = answers_section(tmp_path)
+    assert "- Aim: 97 % or more from 1,000 answers: missed, 96.75 ± 1.06 %.\n" in text
+    assert "- Aim: 97 % or more from 20,000 answers: reached, 97.00 %.\n" in text
+
+
+def test_wrong_answers_have_a_table_with_the_models_gain(tmp_path: Path, trial_record: AnswersRecord) -> None:
+    wrong = replace(trial_record, noise=0.2, accuracy=80.0)
+    given = replace(wrong, model="given", accuracy=90.0, rate=0.2)
+    write(
+        tmp_path,
+        trial_record,
+        wrong,
+        given,
+        replace(given, seed=1, accuracy=100.0),  # without its like to compare with
+        replace(given, model="learned", accuracy=78.5, rate=0.1875),
+        replace(given, model="learned", noise=0.1),
+        replace(trial_record, model="learned", accuracy=97.0),
+    )
+    table = [row for row in rows(answers_section(tmp_path)) if row[0] == "digits"]
+    assert [row[1:8] for row in table] == [
+        ["1,000", "0 %", "rate learned", "0.000", "95.00", "97.00", "-0.50"],
+        ["1,000", "10 %", "rate learned", "0.200", "95.00", "90.00", ""],
+        ["1,000", "20 %", "none", "", "95.00", "80.00", ""],
+        ["1,000", "20 %", "rate given", "0.200", "95.00 ± 0.00", "95.00 ± 7.07", "+10.00"],
+        ["1,000", "20 %", "rate learned", "0.188", "95.00", "78.50", "-1.50"],
+    ]
+    assert len(rows(answers_section(tmp_path))) == len(table) + 1
+
+
+def test_the_section_stands_in_the_page_with_its_notes(tmp_path: Path, trial_record: AnswersRecord) -> None:
+    assert "`likewise paper answers` makes the records" in results_page(tmp_path)
+    write(tmp_path, trial_record)
+    (tmp_path / "answers" / "NOTES.md").write_text("\nWhy it was reached.\n")
+    page = results_page(tmp_path)
+    made = "Made on: A Processor, 2 threads, torch 2.13.0, likewise 0.1.0, float32."
+    assert page.endswith(f"\n{made}\n\n### Notes\n\nWhy it was reached.\n")
+    assert page.index("## Table 1") < page.index("## From answers")
+
+
+def test_figures_are_those_that_the_page_shows(tmp_path: Path, trial_record: AnswersRecord) -> None:
+    write(
+        tmp_path,
+        trial_record,
+        replace(trial_record, answers=500, noise=0.1),
+        replace(trial_record, answers=500, epochs=3),
+    )
+    assert answers_figures(tmp_path) == {}  # one place is no line
+    assert "![" not in results_page(tmp_path)
+    write(tmp_path, replace(trial_record, answers=500))
+    figures = answers_figures(tmp_path)
+    assert list(figures) == ["docs/answers-digits.svg"]
+    assert "(docs/answers-digits.svg)" in results_page(tmp_path)
+    assert figures == answers_figures(tmp_path)
+    assert b"<svg" in figures["docs/answers-digits.svg"]
+
+
+def test_figure_has_a_line_for_each_learner_and_a_band_for_the_seeds(trial_record: AnswersRecord) -> None:
+    records = [
+        trial_record,
+        replace(trial_record, seed=1, accuracy=96.5),
+        replace(trial_record, answers=200, first_accuracy=40.0, accuracy=50.0, twin_accuracy=90.0),
+    ]
+    (axes,) = answers_figure(records, "digits").axes
+    lines = [line.get_xydata().tolist() for line in axes.get_lines()]
+    expected = [[[200, 0.9], [1000, 0.9825]], [[200, 0.5], [1000, 0.97]], [[200, 0.4], [1000, 0.95]]]
+    assert np.allclose(lines, expected)
+    assert axes.get_xscale() == "log"
+    assert axes.get_xticks().tolist() == [200, 1000]
+    band = axes.collections[1].get_paths()[0].vertices
+    assert sorted({round(y, 4) for x, y in band if x == 1000}) == [0.965, 0.975]
+    assert len({matplotlib.colors.to_hex(line.get_color()) for line in axes.get_lines()}) == 3
+    assert len({line.get_marker() for line in axes.get_lines()}) == 3

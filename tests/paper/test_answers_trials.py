@@ -1,0 +1,92 @@
+"""Trials: the packaged recipes, which trials are meant, their commands, and what is refused."""
+
+from __future__ import annotations
+
+import shlex
+from importlib import resources
+
+import pytest
+
+from likewise.errors import InputError
+from likewise.paper.answers_trials import Trial, answers_recipes, select_trials
+
+RECIPES = answers_recipes()
+
+
+@pytest.mark.parametrize("recipe", RECIPES.values(), ids=lambda recipe: recipe.dataset)
+def test_packaged_file_opens_with_its_commands_and_figures(recipe) -> None:
+    file = resources.files("likewise.paper") / "recipes" / "answers" / f"{recipe.dataset}.toml"
+    opening = [line for line in file.read_text().splitlines() if line.startswith("#   likewise paper answers")]
+    commands = [line.partition("#   ")[2].partition("  expect ") for line in opening]
+    expected = {n: f"likewise paper answers --dataset {recipe.dataset} --answers {n}" for n in recipe.expect}
+    assert [command.strip() for command, _, _ in commands] == list(expected.values())
+    assert [float(aim.removesuffix(" or more")) for _, _, aim in commands] == list(recipe.expect.values())
+    assert set(recipe.expect) <= set(recipe.answers)
+
+
+def test_the_recipes_numbers_unless_others_are_given() -> None:
+    numbers = [200, 500, 1000, 2000, 5000, 20000]
+    assert [trial.answers for trial in select_trials("digits")] == numbers
+    assert [trial.answers for trial in select_trials("mnist")] == numbers
+    assert [trial.answers for trial in select_trials("mnist", [50, 10, 50])] == [10, 50]
+
+
+def test_names_tell_trials_apart() -> None:
+    noisy = [(noise, model) for noise in (0.1, 0.2) for model in ("none", "given", "learned")]
+    trials = [
+        *select_trials("digits"),
+        *select_trials("digits", seed=1),
+        *select_trials("digits", epochs=3),
+        *select_trials("mnist"),
+        *select_trials("digits", model="learned"),
+        *(trial for noise, model in noisy for trial in select_trials("digits", noise=noise, model=model)),
+    ]
+    assert len({trial.name for trial in trials}) == len(trials) == 6 * 11
+
+
+@pytest.mark.parametrize(
+    "trial",
+    [
+        Trial(RECIPES["digits"], 500),
+        Trial(RECIPES["mnist"], 70, seed=3, epochs=2),
+        Trial(RECIPES["digits"], 500, noise=0.2),
+        Trial(RECIPES["digits"], 500, noise=0.2, model="given"),
+        Trial(RECIPES["digits"], 500, model="learned"),
+    ],
+    ids=lambda trial: trial.name,
+)
+def test_the_command_of_a_trial_selects_it_alone(trial: Trial) -> None:
+    words = shlex.split(trial.command)
+    assert words[:3] == ["likewise", "paper", "answers"]
+    given = dict(zip((word.removeprefix("--") for word in words[3::2]), words[4::2], strict=True))
+    epochs = int(given["epochs"]) if "epochs" in given else None
+    assert (epochs is None) == (trial.epochs == 0)
+    selected = select_trials(
+        given["dataset"],
+        [int(given["answers"])],
+        noise=float(given.get("noise", 0)),
+        model=given.get("model", "none"),
+        seed=int(given["seed"]),
+        epochs=epochs,
+    )
+    assert selected == [trial]
+
+
+@pytest.mark.parametrize(
+    ("given", "words"),
+    [
+        ({"dataset": "cifar10"}, ["--dataset cifar10", "digits, mnist"]),
+        ({"answers": [500, 9]}, ["--answers must be 10 or more, got 9"]),
+        ({"noise": 0.5}, ["--noise must be at least 0 and below 0.5, got 0.5"]),
+        ({"noise": -0.1}, ["--noise", "got -0.1"]),
+        ({"noise": float("nan")}, ["--noise", "got nan"]),
+        ({"model": "known"}, ["--model known", "none, given, learned"]),
+        ({"model": "given"}, ["--model given needs --noise above 0"]),
+        ({"seed": -1}, ["--seed", "got -1"]),
+        ({"epochs": 0}, ["--epochs", "got 0"]),
+    ],
+)
+def test_what_cannot_be_tried_is_refused(given: dict[str, object], words: list[str]) -> None:
+    with pytest.raises(InputError) as error:
+        select_trials(**{"dataset": "digits", **given})
+    assert all(word in str(error.value) for word in words)
