@@ -240,6 +240,10 @@ def test_a_run_folder_goes_on_where_it_was(tmp_path: Path) -> None:
     (tmp_path / "run/unlabelled/metrics.json").unlink()
     again = quick(epochs=2, run=tmp_path / "run").fit(X, pairs=PAIRS)
     np.testing.assert_array_equal(whole.predict_proba(X), again.predict_proba(X))
+    with pytest.raises(InputError, match="use another folder"):
+        quick(epochs=2, run=tmp_path / "run").fit(X, pairs=Pairs.from_labels(Y, n=400, random_state=1))
+    with pytest.raises(InputError, match="use another folder"):
+        quick(epochs=2, run=tmp_path / "run").fit(X + 1, pairs=PAIRS)
 
 
 REFUSED = {

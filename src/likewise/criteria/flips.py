@@ -9,6 +9,8 @@ known, or a tensor to be learned beside the network.
 
 from __future__ import annotations
 
+from typing import Literal
+
 import torch
 from torch import Tensor
 
@@ -20,8 +22,11 @@ def flipped_mcl(
     weight: Tensor | None = None,  # like same
     *,
     pairs: Tensor | None = None,  # int (P, 2)
+    reduction: Literal["mean", "none"] = "mean",
 ) -> Tensor:
     """The mean over the known pairs i < j of a batch, or over listed pairs, weighted where there are weights.
+
+    With the reduction "none", the loss of each, (P,), times its weight.
 
     >>> logits = torch.tensor([[50.0, 0.0], [50.0, 0.0]])
     >>> wrong = torch.tensor([[torch.nan, 0.0], [torch.nan, torch.nan]])  # surely the same, but "different" was said
@@ -39,4 +44,6 @@ def flipped_mcl(
     tiny = torch.finfo(p.dtype).tiny  # reached only where the rate is 0
     loss = -same * said_same.clamp_min(tiny).log() - (1 - same) * (1 - said_same).clamp_min(tiny).log()
     counted = torch.ones_like(loss) if weight is None else weight
+    if reduction == "none":
+        return counted * loss
     return (counted * loss).sum() / counted.sum().clamp_min(tiny)

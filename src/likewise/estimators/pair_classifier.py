@@ -23,7 +23,7 @@ from likewise.errors import InputError
 from likewise.estimators.inputs import InputForm, are_images, are_paths, read_images
 from likewise.estimators.naming import Naming, match_names, outputs_in_use
 from likewise.estimators.saved import read_classifier, write_classifier
-from likewise.estimators.task import Task, answers_task, labels_task
+from likewise.estimators.task import Task, answers_task, checksum, labels_task
 from likewise.networks import build
 from likewise.pairs import Pairs
 from likewise.training import LEAST_STEPS, Augment, Pile, Settings, learn_answers, predict_logits
@@ -44,7 +44,7 @@ class PairClassifier(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Classifi
         (n_classes, input_shape) -> nn.Module. By default LeNet for images and an MLP for features.
     epochs : of each stage; by default about 640 steps, and at least 10 epochs.
     unlabelled : whether a second stage uses the pairs that nobody answered, through pseudo-similarity; its outcome is
-        kept where it is better on held-out answers.
+        dropped where it is worse on held-out answers, by more than two standard errors.
     noise : the rate of wrong answers, or "learn". Where it is not 0, nothing is concluded from chains of answers.
     held_out : the share of the answers that is kept back to measure with. With y nothing is, unless there is patience.
     starts : how often to begin anew, at most, while more than 1 % of the answers are denied.
@@ -315,6 +315,7 @@ class PairClassifier(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Classifi
             unlabelled=self.unlabelled and labels is None,
             flip=None if self.noise == "learn" else float(self.noise),
             run=None if self.run is None else Path(self.run),
+            config=None if self.run is None else {"items": checksum(inputs.numpy()), "answers": checksum(*task.arrays)},
             progress=self.verbose,
         )
         self.network_ = learned.network

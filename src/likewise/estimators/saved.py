@@ -24,6 +24,23 @@ if TYPE_CHECKING:
 
 FORMAT = 1
 OWN = "a network of your own"
+KEYS = frozenset(
+    [
+        "network",
+        "parameters",
+        "input",
+        "columns",
+        "n_outputs",
+        "outputs",
+        "classes",
+        "class_outputs",
+        "named",
+        "noise",
+        "unlabelled",
+        "history",
+        "sha256",
+    ]
+)
 
 
 def write_classifier(folder: Path, classifier: PairClassifier) -> None:
@@ -99,6 +116,9 @@ def read_record(folder: Path) -> dict[str, Any]:
             f"{path} has format {record['format']} (Likewise {record.get('likewise')}), and this Likewise "
             f"{__version__} reads format {FORMAT}; use the version that wrote it, or fit again."
         )
+    missing = sorted(KEYS - record.keys())
+    if missing:
+        raise InputError(f"{path} is not whole, {missing[0]!r} is missing; save the classifier again.")
     return record
 
 

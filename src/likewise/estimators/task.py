@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import warnings
+import zlib
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -21,6 +23,11 @@ class Task:
     known: Known
     pairs: Pairs  # batches are made of these
     held_out: Pairs  # not learned from; may be empty
+
+    @property
+    def arrays(self) -> tuple[NDArray[Any], ...]:
+        """All that is learned from, to be compared when a run goes on."""
+        return self.pairs.left, self.pairs.right, self.pairs.same, self.pairs.weight
 
 
 def labels_task(codes: NDArray[np.int64], weight: NDArray[np.float32] | None, share: float, seed: int) -> Task:
@@ -53,6 +60,13 @@ def answers_task(
         pairs = kept
     kept, held_out = hold_out(pairs, share, seed)
     return Task(AnswerKnowledge(kept, implied=not noisy), kept, held_out)
+
+
+def checksum(*arrays: NDArray[Any]) -> int:
+    total = 0
+    for array in arrays:
+        total = zlib.crc32(np.ascontiguousarray(array).reshape(-1).view(np.uint8).data, total)
+    return total
 
 
 def _check(pairs: Pairs, n_classes: int) -> None:

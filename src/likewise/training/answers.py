@@ -3,7 +3,7 @@
 1. Answers: MCL over the known pairs, in batches that hold them. A start that ends with classes merged shows in the
    answers it gets wrong, and another one is made.
 2. Unlabelled: the best start goes on with all items, whose unknown pairs count through their pseudo-similarity; the
-   outcome is kept where it is better on the answers held out.
+   outcome is dropped where it is worse on the answers held out, by more than chance.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ from pathlib import Path
 
 import numpy as np
 import torch
+from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from likewise.criteria import flipped_mcl, mcl
@@ -124,8 +125,7 @@ def learn_answers(
         learned = copy.deepcopy(best)
         result = stage(2, learned, settings.seed, "unlabelled")
         spent += result.seconds
-        losses = [answer_loss(model, pile, held_out, flip)[0] for model in (best, learned)] if len(held_out) else [0, 0]
-        if losses[1] > losses[0]:
+        if _is_worse(learned, best, pile, held_out, flip):
             learned = best
         else:
             history = history + [{**row, "epoch": len(history) + row["epoch"]} for row in result.history]
@@ -140,18 +140,33 @@ def rate_of(network: nn.Module, flip: float | None) -> float:
 
 def answer_loss(network: nn.Module, pile: Pile, pairs: Pairs, flip: float | None = 0.0) -> tuple[float, float]:
     """The mean MCL of answers, and the share of them that the network denies."""
+    losses, denied = answer_losses(network, pile, pairs, flip)
+    return float(np.average(losses, weights=pairs.weight)), float(denied.mean())
+
+
+def answer_losses(
+    network: nn.Module, pile: Pile, pairs: Pairs, flip: float | None = 0.0
+) -> tuple[NDArray[np.float32], NDArray[np.bool_]]:
+    """The MCL of each answer (m,), and whether the network denies it (m,)."""
     items, place = np.unique(np.concatenate([pairs.left, pairs.right]), return_inverse=True)
     logits = pile.logits(network, items)
     where = torch.from_numpy(place.reshape(2, -1).T.copy())  # (m, 2)
-    same, weight = torch.from_numpy(pairs.same), torch.from_numpy(pairs.weight)
-    rate = rate_of(network, flip)
+    same, rate = torch.from_numpy(pairs.same), rate_of(network, flip)
     if rate:
-        loss = flipped_mcl(logits, same, rate, weight, pairs=where)
+        losses = flipped_mcl(logits, same, rate, pairs=where, reduction="none")
     else:
-        loss = mcl(logits, same, pairs=where, weight=weight)
+        losses = mcl(logits, same, pairs=where, reduction="none")
     p = logits.softmax(1)
     similarity = (p[where[:, 0]] * p[where[:, 1]]).sum(1).numpy()
-    return float(loss), float(np.mean((similarity > 0.5) != (pairs.same > 0.5)))
+    return losses.numpy(), (similarity > 0.5) != (pairs.same > 0.5)
+
+
+def _is_worse(new: nn.Module, old: nn.Module, pile: Pile, held_out: Pairs, flip: float | None) -> bool:
+    """Whether held-out answers speak against the new network by more than chance: two standard errors."""
+    if len(held_out) < 2:
+        return False
+    change = answer_losses(new, pile, held_out, flip)[0] - answer_losses(old, pile, held_out, flip)[0]
+    return bool(change.mean() > 2 * change.std(ddof=1) / np.sqrt(len(change)))
 
 
 def held_out_scores(network: nn.Module, pile: Pile, held_out: Pairs, flip: float | None) -> dict[str, float]:

@@ -1,0 +1,138 @@
+"""Learning from answers: the two stages, the new starts, and what is measured on the way."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+from torch import nn
+
+from likewise import Pairs
+from likewise.evaluation import accuracy, confusion, match_outputs
+from likewise.networks import build
+from likewise.supervision import AnswerKnowledge
+from likewise.training import Learned, Pile, Settings, answer_loss, hold_out, learn_answers
+
+K = 3
+LABELS = np.arange(240) % K
+POINTS = (
+    torch.randn(240, 2, generator=torch.Generator().manual_seed(0))
+    + 9 * torch.tensor([[0.0, 0.0], [1.0, 0.0], [0.0, 1.0]])[torch.from_numpy(LABELS)]
+)
+PILE = Pile(POINTS)
+PAIRS = Pairs.from_labels(LABELS, n=300)
+SETTINGS = Settings(epochs=6, batch_size=40, learning_rate=0.01, schedule="one-cycle", precision="float32")
+
+
+def fresh(seed: int) -> nn.Module:
+    return build("mlp", K, (2,), seed=seed)
+
+
+def learn(make: Callable[[int], nn.Module] = fresh, pairs: Pairs = PAIRS, **options: object) -> Learned:
+    kept, held_out = hold_out(pairs, 0.1, 0)
+    implied = options.get("flip", 0.0) == 0.0
+    known = AnswerKnowledge(kept, implied=implied)
+    return learn_answers(make, PILE, known, kept, held_out, SETTINGS, progress=False, **options)  # type: ignore[arg-type]
+
+
+def acc(network: nn.Module) -> float:
+    counts = confusion(PILE.logits(network).argmax(1), LABELS, K, K)
+    return accuracy(counts, match_outputs(counts))
+
+
+def test_both_stages_learn() -> None:
+    learned = learn()
+    assert acc(learned.first) > 0.95
+    assert acc(learned.network) > 0.95
+    assert learned.starts == 1
+    assert [row["epoch"] for row in learned.history] == list(range(1, len(learned.history) + 1))
+    assert learned.history[-1]["held_out_accuracy"] > 0.9
+
+
+def test_without_the_second_stage() -> None:
+    learned = learn(unlabelled=False)
+    assert learned.network is learned.first
+    assert not learned.unlabelled
+    assert {row["stage"] for row in learned.history} == {1.0}
+
+
+class Merging(nn.Module):
+    """Can only ever tell two classes apart."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.layer = nn.Linear(2, 2)
+
+    def forward(self, inputs: torch.Tensor) -> torch.Tensor:
+        logits: torch.Tensor = self.layer(inputs)
+        return torch.cat([logits, torch.full((len(logits), 1), -30.0)], 1)
+
+
+def test_a_start_that_merges_classes_is_begun_anew() -> None:
+    made: list[int] = []
+
+    def make(seed: int) -> nn.Module:
+        made.append(seed)
+        return Merging() if len(made) == 1 else fresh(seed)
+
+    learned = learn(make, unlabelled=False)
+    assert learned.starts == 2
+    assert len(set(made)) == 2
+    assert acc(learned.network) > 0.95
+
+
+def test_new_starts_end_at_the_limit() -> None:
+    learned = learn(lambda seed: Merging(), unlabelled=False, starts=2)
+    assert learned.starts == 2
+    assert acc(learned.network) < 0.7
+
+
+def test_a_second_stage_that_does_harm_is_dropped(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Pseudo-similarity that says "different" of everything."""
+    monkeypatch.setattr(
+        "likewise.supervision.answers.pseudo_similarity", lambda logits, index: torch.zeros(len(index), len(index))
+    )
+    learned = learn()
+    assert not learned.unlabelled
+    assert learned.network is learned.first
+    assert {row["stage"] for row in learned.history} == {1.0}
+
+
+def test_the_loss_of_answers_against_a_loop() -> None:
+    network = fresh(1)
+    pairs = Pairs.from_arrays([(0, 1), (2, 3), (4, 7), (0, 7)], [1, 0, 0.8, 0], weight=[1, 2, 3, 4])
+    p = PILE.logits(network).double().softmax(1).numpy()
+    for flip in (0.0, 0.2):
+        total, denied = 0.0, 0
+        for i, j, same, weight in zip(pairs.left, pairs.right, pairs.same.tolist(), pairs.weight, strict=True):
+            s_hat = float(p[i] @ p[j])
+            said = flip + (1 - 2 * flip) * s_hat
+            total -= weight * (same * math.log(said) + (1 - same) * math.log(1 - said))
+            denied += (s_hat > 0.5) != (same > 0.5)
+        assert answer_loss(network, PILE, pairs, flip) == pytest.approx((total / 10, denied / 4), rel=1e-4)
+
+
+def test_wrong_answers_are_outvoted() -> None:
+    pairs = Pairs.from_labels(LABELS, n=3000)
+    wrong = np.random.default_rng(1).random(3000) < 0.15
+    noisy = Pairs.from_arrays(np.stack([pairs.left, pairs.right], 1), np.where(wrong, 1 - pairs.same, pairs.same))
+    learned = learn(pairs=noisy, flip=None)
+    assert learned.flip == pytest.approx(0.15, abs=0.05)
+    assert acc(learned.network) > 0.95
+    assert learned.starts < 3  # it denies the wrong answers, which are no reason to begin anew
+
+
+def test_stages_resume(tmp_path: Path) -> None:
+    whole = learn()
+    begun = learn(run=tmp_path)
+    (tmp_path / "unlabelled" / "checkpoint.safetensors").unlink()
+    (tmp_path / "unlabelled" / "metrics.json").unlink()
+    again = learn(run=tmp_path)
+    for learned in (begun, again):
+        assert learned.history == whole.history
+        for name, tensor in whole.network.state_dict().items():
+            assert torch.equal(tensor, learned.network.state_dict()[name])
