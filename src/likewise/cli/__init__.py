@@ -5,28 +5,44 @@ Nothing here imports torch; a command's file imports what it needs when it runs,
 
 from __future__ import annotations
 
-from typing import Any
+import warnings
+from typing import Any, TextIO
 
 import typer
 from typer.core import TyperGroup
 
 from likewise import __version__
-from likewise.cli import bench, check, data, demo, paper
+from likewise.cli import bench, check, data, demo, export, fit, name, paper, predict, report
 from likewise.errors import InputError
 
 
 class Commands(TyperGroup):
-    """Every command, and how it ends: bad input in one sentence and exit code 2, Ctrl-C in 130."""
+    """Every command, and how it ends: bad input in one sentence and exit code 2, Ctrl-C in 130; warnings in a line."""
 
     def invoke(self, ctx: Any) -> Any:
         try:
-            return super().invoke(ctx)
+            with warnings.catch_warnings():
+                warnings.filterwarnings("always", module="likewise")
+                warnings.showwarning = _show_warning
+                return super().invoke(ctx)
         except InputError as error:
             typer.echo(f"likewise: {error}", err=True)
             raise typer.Exit(2) from error
         except KeyboardInterrupt as stop:
             typer.echo(str(stop) or "Stopped.", err=True)
             raise typer.Exit(130) from stop
+
+
+def _show_warning(
+    message: Warning | str,
+    category: type[Warning],
+    filename: str,
+    lineno: int,
+    file: TextIO | None = None,
+    line: str | None = None,
+) -> None:
+    """What happened, without the place in our source that says it."""
+    typer.echo(f"likewise: warning: {' '.join(str(message).split())}", err=True)
 
 
 app = typer.Typer(
@@ -40,6 +56,11 @@ app = typer.Typer(
 )
 app.command("demo")(demo.demo)
 app.command("check")(check.check)
+app.command("fit")(fit.fit)
+app.command("predict")(predict.predict)
+app.command("name")(name.name)
+app.command("export")(export.export)
+app.command("report")(report.report)
 app.add_typer(data.app, name="data")
 app.add_typer(bench.app, name="bench")
 app.add_typer(paper.app, name="paper")

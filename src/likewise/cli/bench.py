@@ -73,6 +73,32 @@ def pairs(
     typer.echo(f"Wrote {out}.")
 
 
+@app.command()
+def similarity(
+    out: Annotated[Path, typer.Option(help="The JSON file to write.")] = Path("benchmarks/similarity.json"),
+    repeats: Annotated[int, typer.Option(min=1, help="Training steps of each form.")] = 5,
+    threads: Annotated[int | None, typer.Option(min=1, help="Threads; as many as torch takes where not given.")] = None,
+) -> None:
+    """A training step of the similarity network beside one with all pairs of features written out."""
+    _check_writable(out)
+
+    import torch
+
+    from likewise.benchmarks.similarity import compare, record, report
+    from likewise.training.run_folder import write_json
+
+    before = torch.get_num_threads()
+    torch.set_num_threads(threads or before)
+    try:
+        comparison = compare(repeats=repeats)
+        write_json(out, record(comparison))
+    finally:
+        torch.set_num_threads(before)
+    for line in report(comparison):
+        typer.echo(line)
+    typer.echo(f"Wrote {out}.")
+
+
 def _check_writable(out: Path) -> None:
     """Refuse before minutes of measuring, and not after."""
     if out.is_dir():

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import chain
 
@@ -26,6 +26,7 @@ class ItemStream:
 
     n_items: int
     read: Callable[[list[str]], Iterator[Items]]  # given a list, to which it adds the files that it leaves out
+    names: Sequence[str] = ()  # where items may be left out: the ids of all, known before any is read
     broken: list[str] = field(default_factory=list, init=False)  # left out so far: "path (reason)"
 
     def __len__(self) -> int:

@@ -46,7 +46,7 @@ class ImageFiles:
                     f"{self._complaint(broken)}; give {'a folder of ' if self.folder else ''}sound images."
                 )
 
-        return ItemStream(len(self.paths), read)
+        return ItemStream(len(self.paths), read, self.ids)
 
     def load(self, size: int, channels: Literal[1, 3], strict: bool) -> Items:
         """All in memory; images that cannot be read are left out with one warning or, with `strict`, refused."""

@@ -1,0 +1,77 @@
+"""A few labelled items in a CSV or Parquet file, with an id and a label in each row; every refusal names the line."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from likewise.errors import InputError
+
+if TYPE_CHECKING:
+    from likewise.datasets.table import Rows
+
+
+@dataclass(frozen=True)
+class FewLabels:
+    """Rows without a label are left out."""
+
+    rows: Rows
+    numbers: list[int]  # of the rows
+    ids: list[str]
+    labels: list[str]
+
+    def refuse(self, place: int, what: str) -> InputError:
+        return InputError(f"{self.rows.path}, {self.rows.place(self.numbers[place])}: {what}")
+
+
+def read_few_labels(path: Path) -> FewLabels:
+    """The ids are in the column that a table of items has them in, the labels in the one called label or class."""
+    import pyarrow.compute as pc
+
+    from likewise.datasets.csv_rows import CsvRows
+    from likewise.datasets.parquet_rows import ParquetRows
+    from likewise.datasets.table import ID_NAMES, LABEL_NAMES
+
+    if not path.is_file():
+        raise InputError(f"{path} {'is no file' if path.exists() else 'does not exist'}; give a table of labels.")
+    if path.suffix.lower() not in (".csv", ".parquet"):
+        raise InputError(f"{path} ends neither in .csv nor in .parquet; give a file that does.")
+    rows: Rows = CsvRows(path) if path.suffix.lower() == ".csv" else ParquetRows(path)
+    columns = [_called(ID_NAMES, rows), _called(LABEL_NAMES, rows)]
+    _, texts = rows.read_text(columns)
+    ids, labels = (pc.fill_null(pc.utf8_trim_whitespace(texts[column]), "").to_pylist() for column in columns)
+    known = [row for row, label in enumerate(labels) if label not in ("", "-1")]
+    if not known:
+        raise InputError(f"{path} holds no labels; give at least one row: an id and the name of its class.")
+    return FewLabels(rows, known, [ids[row] for row in known], [labels[row] for row in known])
+
+
+def positions(few: FewLabels, names: Sequence[str], n_items: int) -> list[int]:
+    """Where the labelled items stand among all, by their names; by their row numbers where no name is a number."""
+    from likewise.pairs.columns import ROW_NUMBER
+
+    by_name = {name.strip(): place for place, name in enumerate(names)}
+    is_number = re.compile(ROW_NUMBER).match
+    counted = not any(map(is_number, by_name)) and all(map(is_number, few.ids))
+    found: dict[int, str] = {}
+    for place, name in enumerate(few.ids):
+        position = int(name) if counted else by_name.get(name, -1)
+        if not 0 <= position < n_items:
+            among = f"the {n_items:,} items" + (", counted from 0" if counted else "")
+            raise few.refuse(place, f"the id is {name!r}, which is not among {among}. Correct it, or give --items.")
+        if position in found:
+            raise few.refuse(place, f"the id {name!r} stands there twice. Keep one of the two.")
+        found[position] = name
+    return list(found)
+
+
+def _called(names: Sequence[str], rows: Rows) -> str:
+    for name in names:
+        for column in rows.names:
+            if column.casefold() == name:
+                return column
+    have = ", ".join(rows.names)
+    raise InputError(f"{rows.path} has no column {names[0]!r} but {have}; name the columns id,label.")

@@ -1,0 +1,253 @@
+"""`likewise fit`: a classifier from items and same-or-different answers about them, in a folder."""
+
+from __future__ import annotations
+
+import dataclasses
+import shlex
+import sys
+import warnings
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, Literal
+
+import typer
+
+from likewise.cli import fitted
+from likewise.cli.items import Given, find_answers, read_all
+from likewise.cli.places import check_folder, writing
+from likewise.errors import InputError
+
+if TYPE_CHECKING:
+    from likewise.estimators import PairClassifier
+    from likewise.pairs import Pairs
+
+MOST_CLASSES = 30  # whose sizes are printed
+
+
+def fit(
+    items: Annotated[
+        Path, typer.Argument(help="A folder of images, a .csv or .parquet table of features, an .npy or .npz file.")
+    ],
+    pairs: Annotated[Path, typer.Option(help="The answers, .csv or .parquet: left, right, same (weight, annotator).")],
+    classes: Annotated[int, typer.Option(min=2, help="How many classes to look for, or more: the unused are dropped.")],
+    out: Annotated[Path, typer.Option(help="The folder to write; the same command goes on where it was stopped.")],
+    network: Annotated[
+        str | None, typer.Option(help="lenet, vgg8, resnet18, mlp, ...; by default what suits the items.")
+    ] = None,
+    epochs: Annotated[
+        int | None, typer.Option(min=1, help="Of each of the two stages; by default about 640 steps.")
+    ] = None,
+    batch_size: Annotated[int, typer.Option(min=2, help="Items a step.")] = 100,
+    learning_rate: Annotated[float, typer.Option(help="The highest of the schedule.")] = 3e-3,
+    noise: Annotated[
+        str, typer.Option(metavar="RATE|learn", help="The rate of wrong answers, or learn to estimate it.")
+    ] = "0",
+    unlabelled: Annotated[
+        bool, typer.Option("--unlabelled/--no-unlabelled", help="Whether to use the pairs that nobody answered too.")
+    ] = True,
+    held_out: Annotated[
+        float, typer.Option(min=0, max=0.5, help="The share of the answers that is kept back to measure with.")
+    ] = 0.1,
+    patience: Annotated[
+        int, typer.Option(min=0, help="Epochs without a better held-out loss before a stage ends; 0: never.")
+    ] = 0,
+    size: Annotated[int, typer.Option(min=1, help="The side in pixels that images from files are brought to.")] = 32,
+    grey: Annotated[bool, typer.Option("--grey", help="Read image files without their colours.")] = False,
+    strict: Annotated[
+        bool, typer.Option("--strict", help="Refuse broken image files instead of skipping them.")
+    ] = False,
+    seed: Annotated[int, typer.Option(min=0, help="Another seed, other weights and another order.")] = 0,
+    device: Annotated[str, typer.Option(help="auto, cpu, mps, cuda or cuda:N.")] = "auto",
+) -> None:
+    """Learn classes from same-or-different answers about your items."""
+    arguments = {
+        "classes": classes,
+        "network": network,
+        "epochs": epochs,
+        "batch_size": batch_size,
+        "learning_rate": learning_rate,
+        "noise": _noise(noise),
+        "unlabelled": unlabelled,
+        "held_out": held_out,
+        "patience": patience,
+        "size": size,
+        "grey": grey,
+        "seed": seed,
+        "device": device,
+    }
+    check_folder(out, "--out")
+
+    from likewise.datasets import open_items
+    from likewise.networks import NAMES
+    from likewise.pairs import Pairs
+
+    if network not in (None, *NAMES):
+        raise InputError(f"There is no network named {network!r}; give --network one of {', '.join(NAMES)}.")
+    before = fitted.read_fit(out)
+    fitted.refuse_other_arguments(out, before, arguments)
+    channels: Literal[1, 3] = 1 if grey else 3
+    stream = open_items(items, size=size, channels=channels, strict=strict)
+    answers = Pairs.read(pairs)
+    if stream.names:
+        answers.index(stream.names)  # a wrong id is found before many images are read
+    stamp = fitted.stamp([pairs, *([items / name for name in stream.names] or [items])])
+    if before is not None and before.stamp == stamp and fitted.is_finished(out):
+        _print_finished(out)
+        return
+
+    given = read_all(stream)
+    answers = find_answers(answers, given)
+    begun = fitted.Fit(
+        items=str(items.absolute()),
+        n_items=len(given.items),
+        columns=given.items.columns,
+        answers=str(pairs.absolute()),
+        unit=answers.source.unit,
+        arguments=arguments,
+        items_sha256=fitted.items_sha256(given.items),
+        answers_sha256=fitted.answers_sha256(answers),
+        stamp=stamp,
+    )
+    fitted.refuse_other_data(out, before, begun)
+    with writing(out, "--out"), fitted.begun(out, begun):
+        if before is not None and fitted.is_finished(out):
+            _print_finished(out)
+            return
+        for line in _introduction(items, given, answers, classes):
+            typer.echo(line)
+        model, metrics = _learn(given, answers, out, arguments)
+    for line in _outcome(out, model, metrics):
+        typer.echo(line)
+
+
+def _noise(text: str) -> float | Literal["learn"]:
+    if text == "learn":
+        return "learn"
+    try:
+        rate = float(text)
+    except ValueError:
+        rate = -1.0
+    if not 0 <= rate < 0.5:
+        raise InputError(f"--noise must be a rate from 0 to below 0.5, or learn, got {text!r}.")
+    return rate
+
+
+def _learn(given: Given, answers: Pairs, out: Path, arguments: dict[str, Any]) -> tuple[PairClassifier, dict[str, Any]]:
+    """Train, and write what came of it; metrics.json comes last and so says that the run is whole."""
+    import numpy as np
+
+    from likewise.estimators import PairClassifier
+    from likewise.training import write_json
+    from likewise.training.run_folder import write_history
+
+    if len(given.items) < 2:
+        raise InputError("There is only one item; give at least two, and answers about them.")
+    itself = int((answers.left == answers.right).sum())
+    if itself:
+        what = "1 answer speaks" if itself == 1 else f"{itself:,} answers speak"
+        warnings.warn(f"{what} of an item and itself, and will not be used.", stacklevel=2)
+    told = {name: value for name, value in arguments.items() if name not in ("classes", "size", "grey", "seed")}
+    model = PairClassifier(
+        arguments["classes"],
+        **told,
+        image_size=arguments["size"],
+        random_state=arguments["seed"],
+        verbose=sys.stdout.isatty(),
+        run=out / "stages",
+    )
+    model.fit(given.X, pairs=dataclasses.replace(answers, ids=None))
+    metrics = _metrics(model, given, out)
+    fitted.write_answers(out / "answers.parquet", answers, np.isin(answers.lines, model.held_out_.lines))
+    write_history(out / "history.csv", model.history_)
+    model.save(out)
+    write_json(out / "metrics.json", metrics)
+    return model, metrics
+
+
+def _metrics(model: PairClassifier, given: Given, out: Path) -> dict[str, Any]:
+    import numpy as np
+
+    from likewise.evaluation import pair_accuracy, wilson
+    from likewise.training import read_json
+
+    held_out = model.held_out_
+    asked = np.stack([held_out.left, held_out.right], axis=1)
+    measured = pair_accuracy(model.predict_same(given.X, asked), held_out.same)
+    found, sizes = np.unique(model.predict(given.X), return_counts=True)
+    stages = [read_json(path) for path in sorted(out.glob("stages/*/metrics.json"))]
+    return {
+        "held_out": {
+            "answers": measured.n,
+            "right": measured.hits,
+            "accuracy": measured.accuracy,
+            "interval": wilson(measured.hits, measured.n) if measured.n else None,
+            "same": measured.n_same,
+            "same_recall": measured.same_recall,
+            "different": measured.n_different,
+            "different_recall": measured.different_recall,
+        },
+        "classes_found": len(model.classes_),
+        "class_sizes": dict(zip(found.tolist(), sizes.tolist(), strict=True)),
+        "unused_outputs": model.unused_outputs_,
+        "noise": model.noise_,
+        "stage": "unlabelled" if model.unlabelled_ else "answers",
+        "starts": len(list(out.glob("stages/start-*"))),
+        "seconds": sum(stage["seconds"] for stage in stages),
+    }
+
+
+def _introduction(items: Path, given: Given, answers: Pairs, classes: int) -> Iterator[str]:
+    same, different = int((answers.same > 0.5).sum()), int((answers.same < 0.5).sum())
+    yield f"{items}: {len(given.items):,} {'images' if given.items.inputs.ndim == 4 else 'items'}"
+    yield f"{answers.source.file}: {len(answers):,} answers, {same:,} same and {different:,} different"
+    yield f"Learning {classes} classes; Ctrl-C stops, and the same command goes on."
+
+
+def _outcome(out: Path, model: PairClassifier, metrics: dict[str, Any]) -> Iterator[str]:
+    sizes = metrics["class_sizes"]
+    unused = model.unused_outputs_
+    idle = f"; {unused} of {model.n_outputs_} outputs {'is' if unused == 1 else 'are'} not used" if unused else ""
+    yield f"\nFound {len(model.classes_)} classes{idle}:"
+    yield "  class  items"
+    for name in model.classes_[:MOST_CLASSES].tolist():
+        yield f"  {name:>5}  {sizes.get(name, 0):>5,}"
+    if len(model.classes_) > MOST_CLASSES:
+        yield f"  and {len(model.classes_) - MOST_CLASSES} more"
+    yield f"\n{_held_out_in_words(metrics['held_out'])}"
+    if metrics["noise"]:
+        yield f"The rate of wrong answers is taken to be {100 * metrics['noise']:.1f} %."
+    if model.unlabelled:
+        used = (
+            "were used too" if model.unlabelled_ else "were tried and left out, for held-out answers spoke against it"
+        )
+        yield f"The pairs that nobody answered {used}."
+    yield f"\nWrote {out} in {metrics['seconds']:.0f} seconds of training. Next:"
+    yield from _next_commands(out)
+
+
+def _held_out_in_words(measured: dict[str, Any]) -> str:
+    if not measured["answers"]:
+        return "No answers were held out, so that nothing is known about pairs it was not told of."
+    low, high = (100 * end for end in measured["interval"])
+    kinds = (
+        (kind, round(measured[f"{kind}_recall"] * measured[kind]), measured[kind]) for kind in ("same", "different")
+    )
+    return (
+        f"It is right about {measured['right']:,} of {measured['answers']:,} held-out answers, "
+        f"{100 * measured['accuracy']:.1f} % (95 % interval {low:.1f} to {high:.1f}): "
+        + ", ".join(f"{hits:,} of {n:,} {kind}" for kind, hits, n in kinds)
+        + "."
+    )
+
+
+def _print_finished(out: Path) -> None:
+    typer.echo(f"{out} is finished, by the same command. Next:")
+    for line in _next_commands(out):
+        typer.echo(line)
+
+
+def _next_commands(out: Path) -> Iterator[str]:
+    run = shlex.quote(str(out))
+    yield f"  likewise report {run}"
+    yield f"  likewise name {run} --labels few.csv"
+    yield f"  likewise predict {run} NEW_ITEMS --out predictions.csv"

@@ -1,0 +1,204 @@
+"""A run's folder as `fit` leaves it and the other commands find it.
+
+fit.json           what was fitted to what; the first file of all
+stages/            the checkpoints of the training, so that the same command goes on where it was
+answers.parquet    left, right, same, weight, line (where the answer stands in its file), held_out
+history.csv        a row an epoch
+model.safetensors, classifier.json    the classifier, as `PairClassifier.load` reads it
+metrics.json       the figures; the last file of all
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import hashlib
+import shutil
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from likewise import __version__
+from likewise.errors import InputError
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from likewise.datasets import Items
+    from likewise.estimators import PairClassifier
+    from likewise.pairs import Pairs
+
+FORMAT = 1
+FILES = ("fit.json", "answers.parquet", "history.csv", "model.safetensors", "classifier.json", "metrics.json")
+
+
+@dataclass(frozen=True)
+class Fit:
+    """What was fitted to what: fit.json."""
+
+    items: str  # absolute path
+    n_items: int
+    columns: tuple[str, ...]  # of a table
+    answers: str  # absolute path
+    unit: str  # what the lines of the answers count: "line" or "row"
+    arguments: dict[str, Any]
+    items_sha256: str
+    answers_sha256: str
+    stamp: str  # of the files, so that a finished run is known without reading them
+
+    def write(self, run: Path) -> None:
+        from likewise.training import write_json
+
+        write_json(run / "fit.json", {"format": FORMAT, "likewise": __version__, **dataclasses.asdict(self)})
+
+
+def read_fit(run: Path) -> Fit | None:
+    """What fit.json says; None where there is none."""
+    from likewise.training import read_json
+
+    path = run / "fit.json"
+    if not path.exists():
+        return None
+    record = read_json(path)
+    names = [field.name for field in dataclasses.fields(Fit)]
+    if not isinstance(record, dict) or record.get("format") != FORMAT or not set(names) <= record.keys():
+        raise InputError(f"{path} was not written by `fit` of Likewise {__version__}; fit again, into another folder.")
+    return Fit(**{name: record[name] for name in names} | {"columns": tuple(record["columns"])})
+
+
+def require_fit(run: Path) -> Fit:
+    """What fit.json says of a run that is finished."""
+    fit = read_fit(run)
+    if fit is None:
+        raise InputError(f"{run} was not written by `likewise fit`: fit.json is missing; give the folder of a fit.")
+    missing = [name for name in FILES if not (run / name).exists()]
+    if missing:
+        raise InputError(f"{run} is not finished, {missing[0]} is missing; run its `likewise fit` again to go on.")
+    return fit
+
+
+def items_of(run: Path, given: Path | None) -> Path:
+    """Where the items of a run are: where they are said to be now, or where they were when it was fitted."""
+    if given is not None:
+        return given
+    fit = read_fit(run)
+    if fit is None:
+        raise InputError(f"{run} does not say where its items are, for fit.json is missing; give --items.")
+    if not Path(fit.items).exists():
+        raise InputError(f"{fit.items}, which {run} was fitted to, is no longer there; give --items its new place.")
+    return Path(fit.items)
+
+
+def columns_of(run: Path, model: PairClassifier) -> tuple[str, ...]:
+    """The columns of a table that the model takes; none where it was not fitted to a table."""
+    fit = read_fit(run)
+    return tuple(getattr(model, "feature_names_in_", ())) if fit is None else fit.columns
+
+
+def is_finished(run: Path) -> bool:
+    return all((run / name).exists() for name in FILES)
+
+
+def refuse_other_arguments(run: Path, old: Fit | None, arguments: dict[str, Any]) -> None:
+    """Refuse a folder that holds something else than this fit."""
+    from likewise.training.run_folder import first_difference, plain
+
+    if old is None:
+        if run.is_dir() and any(not path.name.startswith(".") for path in run.iterdir()):
+            raise InputError(f"{run} holds other files; give --out a new folder.")
+        return
+    difference = first_difference(old.arguments, plain(arguments))
+    if difference:
+        name, was, now = difference
+        option = "--" + name.replace("_", "-")
+        raise InputError(f"{run} was begun with another {option} ({was}, now {now}); give --out another folder.")
+
+
+def refuse_other_data(run: Path, old: Fit | None, new: Fit) -> None:
+    for name in ("items", "answers"):
+        if old is not None and getattr(old, f"{name}_sha256") != getattr(new, f"{name}_sha256"):
+            raise InputError(
+                f"{run} was begun with other {name}, or with those in {getattr(new, name)} before they changed; "
+                "give --out another folder."
+            )
+
+
+@contextmanager
+def begun(run: Path, fit: Fit) -> Iterator[None]:
+    """The folder with its fit.json, kept from other processes; gone again if all fails before a checkpoint."""
+    from likewise.training.run_folder import reserved
+
+    first, made = not (run / "fit.json").exists(), not run.exists()
+    with reserved(run):
+        fit.write(run)
+        try:
+            yield
+        except Exception:
+            if first and not list(run.glob("stages/*/checkpoint.safetensors")):
+                shutil.rmtree(run / "stages", ignore_errors=True)
+                (run / "fit.json").unlink()
+                if made:
+                    run.rmdir()
+            raise
+
+
+def items_sha256(items: Items) -> str:
+    inputs = items.inputs.numpy()
+    found = hashlib.sha256(repr((inputs.dtype.str, inputs.shape, items.columns)).encode())
+    found.update(inputs.data)
+    found.update("\n".join(items.ids).encode(errors="surrogateescape"))
+    return found.hexdigest()
+
+
+def answers_sha256(pairs: Pairs) -> str:
+    found = hashlib.sha256()
+    for column in (pairs.left, pairs.right, pairs.same, pairs.weight):
+        found.update(column.tobytes())
+    return found.hexdigest()
+
+
+def stamp(paths: Iterable[Path]) -> str:
+    """The names, sizes and times of files."""
+    found = hashlib.sha256()
+    for path in paths:
+        state = path.stat()
+        found.update(f"{path}\n{state.st_size}\n{state.st_mtime_ns}\n".encode(errors="surrogateescape"))
+    return found.hexdigest()
+
+
+def write_answers(path: Path, pairs: Pairs, held_out: NDArray[np.bool_]) -> None:
+    """All answers, as `Pairs.read` takes them, and two columns of our own."""
+    import pyarrow as pa
+    import pyarrow.parquet
+
+    from likewise.files import replacing
+
+    ids = None if pairs.ids is None else pa.array(pairs.ids, pa.string())
+
+    def names(items: NDArray[np.int64]) -> Any:
+        return pa.array(items) if ids is None else pa.DictionaryArray.from_arrays(pa.array(items, pa.int32()), ids)
+
+    columns = {"left": names(pairs.left), "right": names(pairs.right), "same": pairs.same, "weight": pairs.weight}
+    table = pa.table({**columns, "line": pairs.lines, "held_out": held_out})
+    with replacing(path) as file:
+        pyarrow.parquet.write_table(table, file, store_schema=False)
+
+
+def read_answers(run: Path, fit: Fit) -> tuple[Pairs, NDArray[np.int64]]:
+    """The answers, with their lines in the file they came from, and the lines of those that were held out."""
+    import pyarrow as pa
+    import pyarrow.parquet
+
+    from likewise.pairs import Pairs
+    from likewise.pairs.source import Source
+
+    path = run / "answers.parquet"
+    pairs = Pairs.read_parquet(path)
+    try:
+        further = pyarrow.parquet.read_table(path, columns=["line", "held_out"])
+        lines, held_out = (further[name].to_numpy() for name in ("line", "held_out"))
+    except (pa.ArrowException, KeyError) as error:
+        raise InputError(f"{path} was not written by `likewise fit`; fit again, into another folder.") from error
+    return dataclasses.replace(pairs, source=Source(lines, fit.answers, fit.unit)), lines[held_out]

@@ -1,0 +1,112 @@
+"""Items as the commands take them: all that can be read, a word about those that cannot, and the answers about them."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
+
+import typer
+
+from likewise.errors import InputError
+
+if TYPE_CHECKING:
+    from likewise.datasets import Items, ItemStream
+    from likewise.estimators import PairClassifier
+    from likewise.pairs import Pairs
+
+MOST_LISTED = 10  # broken files
+
+
+@dataclass(frozen=True)
+class Given:
+    """The items that could be read, and the names of all there are; none where items have row numbers alone."""
+
+    items: Items
+    names: Sequence[str]
+
+    @property
+    def X(self) -> Any:
+        """The items as a classifier takes them."""
+        return features_or_images(self.items)
+
+
+def read_all(stream: ItemStream) -> Given:
+    """All items in memory; broken ones are listed."""
+    from likewise.datasets.chunks import collect
+
+    items = collect(stream)
+    list_broken(stream.broken)
+    return Given(items, stream.names or items.ids)
+
+
+def features_or_images(items: Items) -> Any:
+    return items.inputs if items.inputs.ndim == 4 else items.inputs.numpy()
+
+
+def list_broken(broken: Sequence[str]) -> None:
+    """Say on stderr which images were left out: the first ten, and how many."""
+    if not broken:
+        return
+    what = "1 image cannot be read and is" if len(broken) == 1 else f"{len(broken):,} images cannot be read and are"
+    typer.echo(f"likewise: warning: {what} left out:", err=True)
+    for name in broken[:MOST_LISTED]:
+        typer.echo(f"  {name}", err=True)
+    if len(broken) > MOST_LISTED:
+        typer.echo(f"  and {len(broken) - MOST_LISTED:,} more", err=True)
+
+
+def find_answers(pairs: Pairs, given: Given) -> Pairs:
+    """The answers with positions among the items; those about items that cannot be read are left out."""
+    import numpy as np
+
+    found = pairs.index(given.names if given.names else len(given.items))
+    if len(given.names) in (0, len(given.items)):
+        return found
+    readable = set(given.items.ids)
+    there = np.array([name in readable for name in given.names])
+    place = np.cumsum(there) - 1
+    kept = found.select(there[found.left] & there[found.right])
+    lost = len(found) - len(kept)
+    if lost:
+        what = "1 answer speaks" if lost == 1 else f"{lost:,} answers speak"
+        warnings.warn(f"{what} of images that cannot be read, and will not be used.", stacklevel=2)
+    ids = None if found.ids is None else found.ids[there]
+    return replace(kept, left=place[kept.left], right=place[kept.right], n_items=len(given.items), ids=ids)
+
+
+def open_for(
+    model: PairClassifier, path: Path, *, columns: Sequence[str], strict: bool = False, chunk: int = 1024
+) -> ItemStream:
+    """Items in the form that the model takes: images of its size, or the columns that it was fitted to."""
+    from likewise.datasets import open_items
+
+    shape = model.input_form_.shape
+    if not path.is_dir():
+        return open_items(path, columns=columns, chunk=chunk)
+    if len(shape) != 3 or shape[0] not in (1, 3) or shape[1] != shape[2]:
+        raise InputError(f"{path} is a folder of images, but the model takes {in_words(shape)}; give items like those.")
+    channels: Literal[1, 3] = 1 if shape[0] == 1 else 3
+    return open_items(path, size=shape[1], channels=channels, strict=strict, chunk=chunk)
+
+
+def check_shape(items: Items, model: PairClassifier, path: Path) -> Items:
+    """Refuse items that the model does not take."""
+    found, wanted = tuple(items.inputs.shape[1:]), model.input_form_.shape
+    if found != wanted:
+        raise InputError(
+            f"{path} holds {in_words(found)}, but the model takes {in_words(wanted)}; give items like those."
+        )
+    return items
+
+
+def in_words(shape: tuple[int, ...]) -> str:
+    """
+    >>> in_words((3, 32, 32)), in_words((1,))
+    ('images of 3x32x32', '1 feature')
+    """
+    if len(shape) == 3:
+        return "images of " + "x".join(map(str, shape))
+    return f"{shape[0]} feature{'' if shape[0] == 1 else 's'}"

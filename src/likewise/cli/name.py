@@ -1,0 +1,77 @@
+"""`likewise name`: give the classes that a run found the names of a few labelled items."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from likewise.cli.few_labels import FewLabels, positions, read_few_labels
+from likewise.cli.fitted import columns_of, items_of
+from likewise.cli.items import check_shape, features_or_images, open_for
+from likewise.cli.places import check_folder, writing
+
+if TYPE_CHECKING:
+    from likewise.estimators import PairClassifier
+
+
+def name(
+    run: Annotated[Path, typer.Argument(help="The folder that fit wrote.")],
+    labels: Annotated[Path, typer.Option(help="A .csv or .parquet table of a few items: id, label.")],
+    items: Annotated[
+        Path | None, typer.Option(help="Where these items are, if not where they were.", show_default=False)
+    ] = None,
+) -> None:
+    """Name the classes by a few labelled items."""
+    import numpy as np
+
+    from likewise.estimators import PairClassifier
+
+    model = PairClassifier.load(run)
+    few = read_few_labels(labels)
+    check_folder(run, "RUN")
+    X, told = _inputs(model, run, items, few)
+    model.name_classes(X, told)
+    with writing(run, "RUN"):
+        model.save(run)
+    for line in _table(model, np.asarray(model.predict(X)), told):
+        typer.echo(line)
+    typer.echo(f"\nNext:\n  likewise predict {shlex.quote(str(run))} NEW_ITEMS --out predictions.csv")
+
+
+def _inputs(model: PairClassifier, run: Path, items: Path | None, few: FewLabels) -> tuple[Any, Any]:
+    """The labelled items and their labels; of a folder only these are read."""
+    import numpy as np
+    import torch
+
+    from likewise.datasets import load_images
+    from likewise.datasets.chunks import collect
+
+    path = items_of(run, items)
+    stream = open_for(model, path, columns=columns_of(run, model))
+    if stream.names:
+        paths = [str(path / stream.names[place]) for place in positions(few, stream.names, len(stream))]
+        channels, size, _ = model.input_form_.shape
+        found = load_images(paths, size=size, channels=1 if channels == 1 else 3, strict=False)
+        label_of = dict(zip(paths, few.labels, strict=True))
+        told = [label_of[each] for each in found.ids]
+    else:
+        everything = check_shape(collect(stream), model, path)
+        found = everything.subset(torch.tensor(positions(few, everything.ids, len(everything))))
+        told = few.labels
+    return features_or_images(found), np.array(told)
+
+
+def _table(model: PairClassifier, said: Any, told: Any) -> Iterator[str]:
+    """Each output, its name, and how many of the few items of that name are in it."""
+    naming = model.naming_
+    width = max(len("name"), *(len(str(each)) for each in naming.classes))
+    yield f"  output  {'name':<{width}}  labelled items that agree"
+    for each, output in zip(naming.classes.tolist(), naming.columns.tolist(), strict=True):
+        of = int((told == each).sum())
+        agree = f"{int((said[told == each] == each).sum())} of {of}" if of else "none is labelled so"
+        yield f"  {output if output >= 0 else '-':>6}  {each!s:<{width}}  {agree}"
+    yield f"\n{int((said == told).sum()):,} of {len(told):,} labelled items are in the class of their name."
