@@ -282,6 +282,7 @@ class PairClassifier(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Classifi
             noisy=self.noise != 0,
             share=self.held_out,
             seed=seed,
+            run=None if self.run is None else Path(self.run),
         )
 
     def _learn(

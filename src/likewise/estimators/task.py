@@ -5,6 +5,7 @@ from __future__ import annotations
 import warnings
 import zlib
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -13,7 +14,7 @@ from numpy.typing import ArrayLike, NDArray
 from likewise.errors import InputError
 from likewise.pairs import Pairs
 from likewise.supervision import AnswerKnowledge, Known, LabelKnowledge
-from likewise.training import hold_out
+from likewise.training import hold_out, read_json, write_json
 
 PAIRS_AN_ITEM = 20  # drawn from class labels; a batch uses all its pairs anyway
 
@@ -43,23 +44,45 @@ def labels_task(codes: NDArray[np.int64], weight: NDArray[np.float32] | None, sh
 
 
 def answers_task(
-    pairs: Pairs, weight: ArrayLike | None, *, n_classes: int, noisy: bool, share: float, seed: int
+    pairs: Pairs,
+    weight: ArrayLike | None,
+    *,
+    n_classes: int,
+    noisy: bool,
+    share: float,
+    seed: int,
+    run: Path | None = None,
 ) -> Task:
-    """Answers about the items, whose positions `pairs` has; contradicting ones are dropped unless noise is modelled."""
+    """Answers about the items, whose positions `pairs` has; contradicting ones are dropped unless noise is modelled.
+
+    What is dropped is noted down in the folder `run`: a repair that ran out of time may come out otherwise again.
+    """
     if weight is not None:
         pairs = replace(pairs, weight=pairs.weight * _weights(weight, len(pairs)))
     pairs = pairs.select((pairs.weight > 0) & (pairs.same != 0.5) & (pairs.left != pairs.right))
     _check(pairs, n_classes)
     if not noisy and pairs.closure().n_contradicted:
-        kept, dropped, _ = pairs.repair()
+        kept = _sound(pairs, run)
         warnings.warn(
-            f"The answers contradict one another: {len(dropped)} of {len(pairs)} are left out. `likewise check` shows "
-            "them; with noise='learn' all are used, and none is trusted wholly.",
+            f"The answers contradict one another: {len(pairs) - len(kept)} of {len(pairs)} are left out. `likewise "
+            "check` shows them; where noise is to be learned all are used, and none is trusted wholly.",
             stacklevel=3,
         )
         pairs = kept
     kept, held_out = hold_out(pairs, share, seed)
     return Task(AnswerKnowledge(kept, implied=not noisy), kept, held_out)
+
+
+def _sound(pairs: Pairs, run: Path | None) -> Pairs:
+    """The answers that are left after a repair: of these same answers earlier in this run, if there was one."""
+    note = None if run is None else run / "repair.json"
+    given = checksum(pairs.left, pairs.right, pairs.same, pairs.weight)
+    if note is not None and note.exists() and (noted := read_json(note))["answers"] == given:
+        return pairs.select(np.setdiff1d(np.arange(len(pairs)), noted["dropped"]))
+    kept, dropped, _ = pairs.repair()
+    if note is not None:
+        write_json(note, {"answers": given, "dropped": np.flatnonzero(np.isin(pairs.lines, dropped.lines))})
+    return kept
 
 
 def checksum(*arrays: NDArray[Any]) -> int:
