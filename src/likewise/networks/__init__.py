@@ -7,10 +7,23 @@ import torch
 from likewise.errors import InputError
 from likewise.networks.lenet import LeNet
 from likewise.networks.mlp import MLP
+from likewise.networks.pair_head import PairHead
 from likewise.networks.resnet import BLOCKS, BOTTLENECK, PreActResNet
+from likewise.networks.similarity import SimilarityNetwork, predicting
 from likewise.networks.vgg import STAGES, VGG
 
-__all__ = ["MLP", "NAMES", "VGG", "LeNet", "Network", "PreActResNet", "build"]
+__all__ = [
+    "MLP",
+    "NAMES",
+    "VGG",
+    "LeNet",
+    "Network",
+    "PairHead",
+    "PreActResNet",
+    "SimilarityNetwork",
+    "build",
+    "predicting",
+]
 
 Network = LeNet | VGG | PreActResNet | MLP
 NAMES: tuple[str, ...] = ("lenet", *STAGES, *BLOCKS, "mlp")
