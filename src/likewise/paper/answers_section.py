@@ -17,11 +17,11 @@ FROM_ANSWERS = """\
 
 So many random pairs of training items were answered same or different, and `PairClassifier` was told these answers and
 nothing else. "Answers only" is the network after its first stage, "with the unlabelled" the classifier as it is by
-default, after a second stage with the pairs that nobody answered; where that was worse on the answers held out
-(a tenth of them) by more than chance, it was dropped, and the two are one network. Outputs are matched with classes on the training set by
-the Hungarian algorithm. The twin is the same network, with as many steps as both stages together and the same
-augmentation, given as many class labels as there were answers and trained with cross-entropy. Where there were several
-seeds, a row has their mean ± standard deviation, their mean time, and the command of the first.
+default, after a second stage with the pairs that nobody answered; where that was worse on the answers held out (a tenth
+of them) by more than chance, it was dropped, and the two are one network. Outputs are matched with classes on the
+training set by the Hungarian algorithm. The twin is the same network, with as many steps as both stages together and
+the same augmentation, given as many class labels as there were answers and trained with cross-entropy. Where there were
+several seeds, a row has their mean ± standard deviation, their mean time, and the command of the first.
 """
 
 NOISE = """\
