@@ -212,6 +212,15 @@ def test_blocks_of_rows_are_the_whole(rows: int, adapt: bool, symmetric: bool) -
         )
 
 
+def test_no_items_have_no_pairs() -> None:
+    network, left, _ = network_and_features()
+    none = left[:0]
+    assert network.predict_similarity(none).shape == (0, 0)
+    assert network.predict_similarity(none, left).shape == (0, 6)
+    assert network.predict_similarity(left, none).shape == (6, 0)
+    assert [*network.iter_similarity(none)] == []
+
+
 def test_many_rows_are_made_symmetric() -> None:
     torch.manual_seed(0)
     network = SimilarityNetwork(build("mlp", 1, (4,)), hidden=2)

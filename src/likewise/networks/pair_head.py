@@ -61,7 +61,7 @@ class PairHead(nn.Module):
         weight = self.first.weight  # (H, 2 d): a row is A_h and then B_h
         if right is None:
             both = linear(left, weight.view(-1, n_features))  # (n, 2 H): the units of A and B in turns
-            a, b = both.view(len(left), -1, 2).unbind(2)
+            a, b = both.view(len(left), self.first.out_features, 2).unbind(2)
         else:
             a, b = linear(left, weight[:, :n_features]), linear(right, weight[:, n_features:])
         with torch.autocast(left.device.type, enabled=False):

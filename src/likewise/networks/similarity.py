@@ -15,7 +15,7 @@ BATCH_NORMS = (nn.BatchNorm1d, nn.BatchNorm2d, nn.BatchNorm3d)
 
 
 class SimilarityNetwork(nn.Module):
-    """A backbone's features and a head on both of a pair, [f_i ; f_j] (Section 4.2; Hsu et al., 2018, Section 4.1).
+    """A backbone's features and a head on both of a pair, [f_i ; f_j] (Section 4.2; Hsu et al., 2018).
 
     `forward` gives the logits of "same" for all b^2 ordered pairs of a batch, (i, i) among them, to be trained as a
     binary classification:
@@ -42,7 +42,7 @@ class SimilarityNetwork(nn.Module):
         if not callable(getattr(backbone, "features", None)):
             raise InputError(f"The backbone must have a method features(x), but {type(backbone).__name__} has none.")
         n_features = n_features if n_features is not None else getattr(backbone, "n_features", None)
-        if not isinstance(n_features, int):
+        if n_features is None:
             raise InputError(f"{type(backbone).__name__} does not say its n_features; give their number.")
         self.backbone = backbone
         self.n_features = n_features
