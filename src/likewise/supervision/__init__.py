@@ -3,6 +3,7 @@
 from likewise.supervision.answers import AnsweringNetwork, AnswerKnowledge, Known, LabelKnowledge, answers_objective
 from likewise.supervision.labels import label_objective
 from likewise.supervision.pseudo import pseudo_similarity
+from likewise.supervision.transfer import similarity_objective
 
 __all__ = [
     "AnswerKnowledge",
@@ -12,4 +13,5 @@ __all__ = [
     "answers_objective",
     "label_objective",
     "pseudo_similarity",
+    "similarity_objective",
 ]

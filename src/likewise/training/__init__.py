@@ -3,6 +3,7 @@
 from likewise.training.answer_order import LEAST_STEPS, AnswerOrder
 from likewise.training.answers import Learned, Pile, answer_loss, learn_answers
 from likewise.training.batches import Augment, Batch, Batches, TensorBatches
+from likewise.training.class_order import ClassOrder
 from likewise.training.divergence import Diverged
 from likewise.training.holding_out import hold_out
 from likewise.training.interruption import Interrupted
@@ -20,6 +21,7 @@ __all__ = [
     "Augment",
     "Batch",
     "Batches",
+    "ClassOrder",
     "Diverged",
     "Evaluate",
     "Interrupted",

@@ -1,0 +1,66 @@
+"""The objective of the similarity network against a loop, and that it learns what "same" means on other classes."""
+
+from __future__ import annotations
+
+import math
+
+import pytest
+import torch
+from torch import Tensor, nn
+
+from likewise.networks import SimilarityNetwork, build
+from likewise.supervision import similarity_objective
+from likewise.training import Batch, ClassOrder, Settings, TensorBatches, train
+
+
+class Fixed(nn.Module):
+    def __init__(self, logits: Tensor) -> None:
+        super().__init__()
+        self.logits = nn.Parameter(logits)
+
+    def forward(self, inputs: Tensor) -> Tensor:
+        return self.logits
+
+
+def test_against_a_double_loop() -> None:
+    labels = [4, 4, -1, 2, 4]
+    network = Fixed(torch.randn(5, 5, generator=torch.Generator().manual_seed(0)))
+    loss, _ = similarity_objective()(network, Batch(torch.zeros(5, 1), torch.tensor(labels), torch.arange(5)))
+    total, count = 0.0, 0
+    for i in range(5):
+        for j in range(5):
+            if i != j and labels[i] >= 0 and labels[j] >= 0:
+                p = 1 / (1 + math.exp(-float(network.logits[i, j].detach())))
+                total -= math.log(p if labels[i] == labels[j] else 1 - p)
+                count += 1
+    assert float(loss.detach()) == pytest.approx(total / count, rel=1e-5)
+    loss.backward()
+    assert network.logits.grad is not None
+    assert not network.logits.grad.diagonal().any()
+    assert not network.logits.grad[2].any()
+
+
+def test_nothing_known_is_a_loss_of_zero() -> None:
+    network = Fixed(torch.randn(2, 2))
+    loss, _ = similarity_objective()(network, Batch(torch.zeros(2, 1), torch.tensor([-1, 3]), torch.arange(2)))
+    assert float(loss.detach()) == 0
+
+
+def test_same_is_learned_and_carries_over_to_other_classes() -> None:
+    """Points around a hundred places of the plane; the last ten places are never seen in training."""
+    generator = torch.Generator().manual_seed(1)
+    places = 10 * torch.rand(100, 2, generator=generator)
+    labels = torch.arange(800) % 100
+    points = places[labels] + 0.1 * torch.randn(800, 2, generator=generator)
+    known = labels < 90
+    torch.manual_seed(0)
+    network = SimilarityNetwork(build("mlp", 2, (2,)), hidden=256)
+    order = ClassOrder(labels[known], classes=20, items=4)
+    batches = TensorBatches(points[known], labels[known], 80, order=order)
+    train(network, batches, similarity_objective(), Settings(epochs=40, precision="float32"), progress=False)
+    network.eval()
+    new, truth = points[~known], labels[~known]
+    similarity = network.similarity(new) > 0.5
+    same = truth[:, None] == truth
+    assert similarity[same].float().mean() > 0.8
+    assert similarity[~same].float().mean() < 0.1
