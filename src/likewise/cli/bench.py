@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Annotated
 
@@ -30,15 +32,12 @@ def criterion(
     """MCL and KCL beside naive enumeration of the pairs, the bare matrix products and cross-entropy."""
     _check_writable(out)
 
-    import torch
     from rich.console import Console
 
     from likewise.benchmarks.criterion import CRITERIA, SIZES, measure_cases, print_report, record
     from likewise.training.run_folder import write_json
 
-    before = torch.get_num_threads()
-    torch.set_num_threads(threads or before)
-    try:
+    with _threads(threads):
         screen, cases = Console(), []
         for case in measure_cases(SIZES, repeats):
             cases.append(case)
@@ -46,8 +45,6 @@ def criterion(
                 name = f"{case.criterion.upper()} ({case.b}, {case.outputs})"
                 screen.print(f"{len(cases)}/{len(SIZES) * len(CRITERIA)}  {name}: {case.milliseconds['ours']} ms")
         write_json(out, record(cases))
-    finally:
-        torch.set_num_threads(before)
     print_report(cases, screen if screen.is_terminal else Console(width=120))
     typer.echo(f"Wrote {out}.")
 
@@ -82,21 +79,28 @@ def similarity(
     """A training step of the similarity network beside one with all pairs of features written out."""
     _check_writable(out)
 
-    import torch
-
     from likewise.benchmarks.similarity import compare, record, report
     from likewise.training.run_folder import write_json
 
-    before = torch.get_num_threads()
-    torch.set_num_threads(threads or before)
-    try:
+    with _threads(threads):
         comparison = compare(repeats=repeats)
         write_json(out, record(comparison))
-    finally:
-        torch.set_num_threads(before)
     for line in report(comparison):
         typer.echo(line)
     typer.echo(f"Wrote {out}.")
+
+
+@contextmanager
+def _threads(number: int | None) -> Iterator[None]:
+    """So many of torch's threads, if a number is given, and as many as before afterwards."""
+    import torch
+
+    before = torch.get_num_threads()
+    torch.set_num_threads(number or before)
+    try:
+        yield
+    finally:
+        torch.set_num_threads(before)
 
 
 def _check_writable(out: Path) -> None:

@@ -14,16 +14,15 @@ import torch
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin, ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.metrics import accuracy_score
-from sklearn.utils import assert_all_finite, check_random_state
-from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils import check_random_state
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted, column_or_1d, validate_data
 from torch import Tensor, nn
 
 from likewise.errors import InputError
-from likewise.estimators.inputs import InputForm, are_images, are_paths, read_images
+from likewise.estimators.inputs import InputForm, are_images, read_images
 from likewise.estimators.naming import Naming, match_names, outputs_in_use
 from likewise.estimators.saved import read_classifier, write_classifier
-from likewise.estimators.task import Task, answers_task, checksum, labels_task
+from likewise.estimators.task import Task, answers_task, checksum, index_answers, labels_task, read_labels
 from likewise.networks import build
 from likewise.pairs import Pairs
 from likewise.training import LEAST_STEPS, Augment, Pile, Settings, learn_answers, predict_logits
@@ -118,7 +117,7 @@ class PairClassifier(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Classifi
         self._check_parameters()
         inputs = self._inputs(X, reset=True)
         self.input_form_ = InputForm.of(inputs)
-        labels = _labels(y, pairs, len(inputs))
+        labels = read_labels(y, pairs, len(inputs))
         self.n_outputs_ = self._n_outputs(labels)
         task = self._task(X, labels, pairs, sample_weight)
         classes = None if labels is None else np.unique(labels)
@@ -141,7 +140,7 @@ class PairClassifier(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Classifi
         self._check_parameters()
         first = not hasattr(self, "network_")
         inputs = self._inputs(X, reset=first)
-        labels = _labels(y, pairs, len(inputs))
+        labels = read_labels(y, pairs, len(inputs))
         everything = labels if classes is None else np.unique(np.asarray(classes))
         if first:
             self.input_form_ = InputForm.of(inputs)
@@ -181,7 +180,7 @@ class PairClassifier(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Classifi
     ) -> float:
         """The accuracy on labels y, after the best matching where the classes have no names; or on answers."""
         if pairs is not None:
-            answers = _indexed(pairs, X)
+            answers = index_answers(pairs, X)
             said = self.predict_same(X, np.stack([answers.left, answers.right], axis=1)) > 0.5
             return float(accuracy_score(answers.same > 0.5, said, sample_weight=answers.weight))
         if y is None:
@@ -276,7 +275,7 @@ class PairClassifier(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Classifi
             return labels_task(codes, weight, self.held_out if self.patience else 0.0, seed)
         assert pairs is not None
         return answers_task(
-            _indexed(pairs, X),
+            index_answers(pairs, X),
             sample_weight,
             n_classes=self.n_outputs_,
             noisy=self.noise != 0,
@@ -363,25 +362,3 @@ class _Features(nn.Module):
     def forward(self, inputs: Tensor) -> Tensor:
         features: Tensor = self.network.features(inputs)  # type: ignore[operator]
         return features.flatten(1)
-
-
-def _labels(y: ArrayLike | None, pairs: Pairs | None, n_items: int) -> NDArray[Any] | None:
-    if y is not None and pairs is not None:
-        raise InputError("Give y or pairs, not both.")
-    if y is None:
-        if pairs is None:
-            raise InputError("PairClassifier requires y to be passed, but the target y is None; give y, or pairs.")
-        return None
-    labels = column_or_1d(y, warn=True)
-    assert_all_finite(labels, input_name="y")
-    check_classification_targets(labels)
-    if len(labels) != n_items:
-        raise InputError(f"X has {n_items} items and y {len(labels)}; give one label an item.")
-    return np.asarray(labels)
-
-
-def _indexed(pairs: Pairs, X: Any) -> Pairs:
-    """Answers with positions in X: by path where X is a list of paths, by row elsewhere."""
-    if not isinstance(pairs, Pairs):
-        raise InputError(f"pairs must be a Pairs, got {type(pairs).__name__}; make one with Pairs.from_arrays.")
-    return pairs.index([str(path) for path in X] if are_paths(X) and pairs.ids is not None else len(X))

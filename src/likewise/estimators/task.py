@@ -10,8 +10,12 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from sklearn.utils import assert_all_finite
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import column_or_1d
 
 from likewise.errors import InputError
+from likewise.estimators.inputs import are_paths
 from likewise.pairs import Pairs
 from likewise.supervision import AnswerKnowledge, Known, LabelKnowledge
 from likewise.training import hold_out, read_json, write_json
@@ -29,6 +33,28 @@ class Task:
     def arrays(self) -> tuple[NDArray[Any], ...]:
         """All that is learned from, to be compared when a run goes on."""
         return self.pairs.left, self.pairs.right, self.pairs.same, self.pairs.weight
+
+
+def read_labels(y: ArrayLike | None, pairs: Pairs | None, n_items: int) -> NDArray[Any] | None:
+    if y is not None and pairs is not None:
+        raise InputError("Give y or pairs, not both.")
+    if y is None:
+        if pairs is None:
+            raise InputError("PairClassifier requires y to be passed, but the target y is None; give y, or pairs.")
+        return None
+    labels = column_or_1d(y, warn=True)
+    assert_all_finite(labels, input_name="y")
+    check_classification_targets(labels)
+    if len(labels) != n_items:
+        raise InputError(f"X has {n_items} items and y {len(labels)}; give one label an item.")
+    return np.asarray(labels)
+
+
+def index_answers(pairs: Pairs, X: Any) -> Pairs:
+    """Answers with positions in X: by path where X is a list of paths, by row elsewhere."""
+    if not isinstance(pairs, Pairs):
+        raise InputError(f"pairs must be a Pairs, got {type(pairs).__name__}; make one with Pairs.from_arrays.")
+    return pairs.index([str(path) for path in X] if are_paths(X) and pairs.ids is not None else len(X))
 
 
 def labels_task(codes: NDArray[np.int64], weight: NDArray[np.float32] | None, share: float, seed: int) -> Task:
