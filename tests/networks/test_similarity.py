@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Literal
 
 import pytest
 import torch
@@ -12,7 +12,7 @@ from torch import Tensor, nn
 from torch.utils._python_dispatch import TorchDispatchMode
 
 from likewise.errors import InputError
-from likewise.networks import PairHead, SimilarityNetwork, build, pair_head, predicting
+from likewise.networks import CosineHead, PairHead, SimilarityModule, build, pair_head, predicting
 
 TILES = [1, 30, 200, 2**19]  # one pair at a time; parts of a row, the last of them shorter; some rows; all
 
@@ -169,9 +169,9 @@ def test_memory_grows_with_items_and_pairs_but_not_with_pairs_times_hidden(monke
     assert naive.elements == b * b * hidden
 
 
-def network_and_features() -> tuple[SimilarityNetwork, Tensor, Tensor]:
+def network_and_features() -> tuple[SimilarityModule, Tensor, Tensor]:
     torch.manual_seed(2)
-    network = SimilarityNetwork(build("mlp", 1, (4,)), hidden=9).double()
+    network = SimilarityModule(build("mlp", 1, (4,)), hidden=9).double()
     for seed in range(3):
         network(random(8, 4, seed=seed))
     return network, random(6, 256, seed=3), random(5, 256, seed=4)
@@ -223,7 +223,7 @@ def test_no_items_have_no_pairs() -> None:
 
 def test_many_rows_are_made_symmetric() -> None:
     torch.manual_seed(0)
-    network = SimilarityNetwork(build("mlp", 1, (4,)), hidden=2)
+    network = SimilarityModule(build("mlp", 1, (4,)), hidden=2)
     features = random(300, 256, dtype=torch.float32)
     ordered = network.predict_similarity(features, symmetric=False)
     predicted = network.predict_similarity(features)
@@ -234,7 +234,7 @@ def test_many_rows_are_made_symmetric() -> None:
 def test_blocks_of_predictions_need_no_more_than_a_block(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(pair_head, "TILE", 100)
     torch.manual_seed(0)
-    network = SimilarityNetwork(build("mlp", 1, (4,)), hidden=4)
+    network = SimilarityModule(build("mlp", 1, (4,)), hidden=4)
     features = random(50, 256, dtype=torch.float32)
     with Largest() as largest:
         for _ in network.iter_similarity(features, rows=3):
@@ -271,7 +271,7 @@ def test_predicting_ends_with_an_error_too() -> None:
 
 
 def test_names_and_widths() -> None:
-    network = SimilarityNetwork(build("lenet", 2, (1, 8, 8)))
+    network = SimilarityModule(build("lenet", 2, (1, 8, 8)))
     assert (network.n_features, network.head.first.weight.shape) == (500, (2000, 1000))
     assert {name for name in network.state_dict() if not name.startswith("backbone.")} == {
         "head.first.weight",
@@ -282,15 +282,20 @@ def test_names_and_widths() -> None:
         "head.norm.running_mean",
         "head.norm.running_var",
         "head.norm.weight",
+        "offset",
+        "slope",
     }
 
 
 @pytest.mark.parametrize(
     ("make", "message"),
     [
-        (lambda: SimilarityNetwork(nn.Linear(3, 2)), "must have a method features"),
+        (lambda: SimilarityModule(nn.Linear(3, 2)), "must have a method features"),
         (lambda: PairHead(0, 4), "at least 1, got 0 and 4"),
-        (lambda: SimilarityNetwork(build("mlp", 1, (4,)), hidden=0), "at least 1, got 256 and 0"),
+        (lambda: CosineHead(4, 0), "at least 1, got 4 and 0"),
+        (lambda: CosineHead(3, 4)(torch.zeros(5, 2)), r"\(items, 3\), got \(5, 2\)"),
+        (lambda: SimilarityModule(build("mlp", 1, (4,)), head="other"), "no head 'other'"),  # type: ignore[arg-type]
+        (lambda: SimilarityModule(build("mlp", 1, (4,)), hidden=0), "at least 1, got 256 and 0"),
         (lambda: PairHead(3, 4)(torch.zeros(5, 2)), r"\(items, 3\), got \(5, 2\)"),
         (lambda: PairHead(3, 4)(torch.zeros(5, 3), torch.zeros(3)), r"\(items, 3\), got \(3,\)"),
         (lambda: network_and_features()[0].iter_similarity(torch.zeros(2, 256), rows=0), "rows must be at least 1"),
@@ -301,9 +306,48 @@ def test_refusals(make: Callable[[], object], message: str) -> None:
         make()
 
 
+def test_cosine_head_is_the_angle_between_embeddings() -> None:
+    torch.manual_seed(3)
+    head = CosineHead(4, 5, temperature=0.2).double()
+    left, right = random(3, 4, seed=1), random(2, 4, seed=2)
+    for i, j in [(i, j) for i in range(3) for j in range(2)]:
+        a, b = head.first(left[i]), head.first(right[j])
+        expected = (a @ b) / (a.norm() * b.norm()) / 0.2
+        torch.testing.assert_close(head(left, right)[i, j], expected)
+    torch.testing.assert_close(head(left).diagonal(), torch.full((3,), 5.0, dtype=torch.float64))
+
+
+@pytest.mark.parametrize("head", ["pairs", "cosine"])
+def test_calibration_acts_on_the_logits(head: Literal["pairs", "cosine"]) -> None:
+    torch.manual_seed(3)
+    network = SimilarityModule(build("mlp", 1, (4,)), hidden=7, head=head).double().eval()
+    features = random(5, 256, seed=1)
+    logits = network.head(features)
+    network.slope.fill_(2.0)
+    network.offset.fill_(-0.5)
+    expected = torch.sigmoid(2 * logits - 0.5)
+    torch.testing.assert_close(network.predict_similarity(features), ((expected + expected.T) / 2).detach())
+
+
+def test_views_are_averaged_within_the_head() -> None:
+    torch.manual_seed(3)
+    network = SimilarityModule(build("mlp", 1, (4,)), hidden=7, head="cosine").double()
+    views = torch.stack([random(5, 256, seed=1), random(5, 256, seed=2), random(5, 256, seed=3)])
+    z = torch.nn.functional.normalize(network.head.first(views), dim=2).mean(0)
+    expected = torch.nn.functional.cosine_similarity(z[:, None], z[None], dim=2) / 0.1
+    torch.testing.assert_close(network.predict_similarity(views), expected.sigmoid().detach())
+    same = torch.stack([views[0], views[0]])
+    torch.testing.assert_close(network.predict_similarity(same), network.predict_similarity(views[0]))
+    network, left, right = network_and_features()
+    torch.testing.assert_close(
+        network.predict_similarity(left.expand(2, 6, 256), right.expand(2, 5, 256)),
+        network.predict_similarity(left, right),
+    )
+
+
 def test_a_backbone_that_does_not_say_its_width_is_told_it() -> None:
     backbone = build("mlp", 1, (4,))
     del backbone.n_features
     with pytest.raises(InputError, match="MLP does not say its n_features"):
-        SimilarityNetwork(backbone)
-    assert SimilarityNetwork(backbone, 256, hidden=3)(torch.randn(2, 4)).shape == (2, 2)
+        SimilarityModule(backbone)
+    assert SimilarityModule(backbone, 256, hidden=3)(torch.randn(2, 4)).shape == (2, 2)

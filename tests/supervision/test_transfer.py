@@ -8,7 +8,7 @@ import pytest
 import torch
 from torch import Tensor, nn
 
-from likewise.networks import SimilarityNetwork, build
+from likewise.networks import SimilarityModule, build
 from likewise.supervision import similarity_objective
 from likewise.training import Batch, ClassOrder, Settings, TensorBatches, train
 
@@ -54,7 +54,7 @@ def test_same_is_learned_and_carries_over_to_other_classes() -> None:
     points = places[labels] + 0.1 * torch.randn(800, 2, generator=generator)
     known = labels < 90
     torch.manual_seed(0)
-    network = SimilarityNetwork(build("mlp", 2, (2,)), hidden=256)
+    network = SimilarityModule(build("mlp", 2, (2,)), hidden=256)
     order = ClassOrder(labels[known], classes=20, items=4)
     batches = TensorBatches(points[known], labels[known], 80, order=order)
     train(network, batches, similarity_objective(), Settings(epochs=40, precision="float32"), progress=False)

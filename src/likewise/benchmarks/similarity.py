@@ -22,7 +22,7 @@ from torch.nn.functional import binary_cross_entropy_with_logits
 from likewise.benchmarks.measure import MEBIBYTE, mebibytes_alone, peak_bytes, side_by_side
 from likewise.errors import InputError
 from likewise.machine import machine
-from likewise.networks import VGG, SimilarityNetwork
+from likewise.networks import VGG, SimilarityModule
 from likewise.networks.vgg import STAGES
 from likewise.training.batches import channels_last
 
@@ -32,7 +32,7 @@ CONTENDERS = ("plain", "ours")
 AT_LEAST = {"time": 10.0, "memory": 4.0}  # plain / ours
 
 
-class PlainSimilarityNetwork(SimilarityNetwork):
+class PlainSimilarityModule(SimilarityModule):
     """The same layers and weights, with the pairs' features put end to end: b^2 rows of 2 d numbers."""
 
     def forward(self, x: Tensor) -> Tensor:
@@ -47,7 +47,7 @@ class Trainee:
     """A contender's network and optimizer, with images and labels made up from a seed."""
 
     def __init__(self, name: str, hidden: int = HIDDEN) -> None:
-        kind = {"plain": PlainSimilarityNetwork, "ours": SimilarityNetwork}[name]
+        kind = {"plain": PlainSimilarityModule, "ours": SimilarityModule}[name]
         with torch.random.fork_rng(devices=[]):
             torch.manual_seed(0)
             trunk = VGG(1, (1, SIDE, SIDE), STAGES["omniglot"])

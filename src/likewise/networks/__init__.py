@@ -5,22 +5,24 @@ from __future__ import annotations
 import torch
 
 from likewise.errors import InputError
+from likewise.networks.cosine_head import CosineHead
 from likewise.networks.lenet import LeNet
 from likewise.networks.mlp import MLP
 from likewise.networks.pair_head import PairHead
 from likewise.networks.resnet import BLOCKS, BOTTLENECK, PreActResNet
-from likewise.networks.similarity import SimilarityNetwork, predicting
+from likewise.networks.similarity import SimilarityModule, predicting
 from likewise.networks.vgg import STAGES, VGG
 
 __all__ = [
     "MLP",
     "NAMES",
     "VGG",
+    "CosineHead",
     "LeNet",
     "Network",
     "PairHead",
     "PreActResNet",
-    "SimilarityNetwork",
+    "SimilarityModule",
     "build",
     "predicting",
 ]

@@ -35,6 +35,8 @@ class PairHead(nn.Module):
     (torch.Size([5, 5]), torch.Size([5, 2]))
     """
 
+    ordered = True  # (i, j) and (j, i) are two
+
     def __init__(self, n_features: int, hidden: int) -> None:
         super().__init__()
         if min(n_features, hidden) < 1:
@@ -72,6 +74,10 @@ class PairHead(nn.Module):
         with torch.autocast(u.device.type, enabled=False):
             dots: Tensor = _ReluDots.apply(u, v, self.last.weight[0].to(u.dtype))  # type: ignore[no-untyped-call]
             return dots + self.last.bias.to(u.dtype)
+
+    def mean(self, views: Tensor) -> Tensor:
+        """One half (n, H) from those of several views (V, n, H)."""
+        return views.mean(0)
 
     def _normalise(self, a: Tensor, b: Tensor) -> tuple[Tensor, Tensor]:
         norm = self.norm

@@ -4,24 +4,26 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from typing import Literal
 
 import torch
 from torch import Tensor, nn
 
 from likewise.errors import InputError
+from likewise.networks.cosine_head import CosineHead
 from likewise.networks.pair_head import PairHead, at_least_float32
 
 BATCH_NORMS = (nn.BatchNorm1d, nn.BatchNorm2d, nn.BatchNorm3d)
 
 
-class SimilarityNetwork(nn.Module):
+class SimilarityModule(nn.Module):
     """A backbone's features and a head on both of a pair, [f_i ; f_j] (Section 4.2; Hsu et al., 2018).
 
     `forward` gives the logits of "same" for all b^2 ordered pairs of a batch, (i, i) among them, to be trained as a
     binary classification:
 
     >>> from likewise.networks import build
-    >>> network = SimilarityNetwork(build("mlp", 1, (6,)), hidden=16)
+    >>> network = SimilarityModule(build("mlp", 1, (6,)), hidden=16)
     >>> x, labels = torch.randn(10, 6), torch.arange(10) % 3
     >>> same = (labels[:, None] == labels).float()  # (b, b)
     >>> loss = nn.functional.binary_cross_entropy_with_logits(network(x), same)
@@ -34,10 +36,22 @@ class SimilarityNetwork(nn.Module):
     (torch.Size([4, 4]), True)
 
     The backbone is kept whole, with a last layer that nothing here uses, so that a classifier can start from it.
-    `hidden` is four times the number of features where not given, as in the reference code of the paper.
+    The paper's head is "pairs"; its `hidden` is four times the number of features where not given, as in the reference
+    code. "cosine" compares embeddings of `hidden` numbers, 256 where not given, by their angle. `slope` and `offset`
+    make predictions calibrated: P(same) = sigmoid(slope logit + offset). Training does not touch them.
     """
 
-    def __init__(self, backbone: nn.Module, n_features: int | None = None, hidden: int | None = None) -> None:
+    slope: Tensor
+    offset: Tensor
+
+    def __init__(
+        self,
+        backbone: nn.Module,
+        n_features: int | None = None,
+        hidden: int | None = None,
+        *,
+        head: Literal["pairs", "cosine"] = "pairs",
+    ) -> None:
         super().__init__()
         if not callable(getattr(backbone, "features", None)):
             raise InputError(f"The backbone must have a method features(x), but {type(backbone).__name__} has none.")
@@ -46,7 +60,15 @@ class SimilarityNetwork(nn.Module):
             raise InputError(f"{type(backbone).__name__} does not say its n_features; give their number.")
         self.backbone = backbone
         self.n_features = n_features
-        self.head = PairHead(n_features, 4 * n_features if hidden is None else hidden)
+        self.head: PairHead | CosineHead
+        if head == "pairs":
+            self.head = PairHead(n_features, 4 * n_features if hidden is None else hidden)
+        elif head == "cosine":
+            self.head = CosineHead(n_features, 256 if hidden is None else hidden)
+        else:
+            raise InputError(f"There is no head {head!r}; choose 'pairs' or 'cosine'.")
+        self.register_buffer("slope", torch.ones(()))
+        self.register_buffer("offset", torch.zeros(()))
 
     def features(self, x: Tensor) -> Tensor:
         out: Tensor = self.backbone.features(x)  # type: ignore[operator]  # (b, d)
@@ -72,22 +94,23 @@ class SimilarityNetwork(nn.Module):
     ) -> Tensor:
         """Probability of "same" (n, m) from the features of n and m items, or of all pairs of the first.
 
-        With `adapt` the head's batch-norm normalises by all these pairs. For features of the backbone that are
-        normalised by their batch, compute them inside `predicting(network, adapt=True)`.
+        Features of several views of the items, (V, n, d), are averaged within the head. With `adapt` the head's
+        batch-norm normalises by all these pairs. For features of the backbone that are normalised by their batch,
+        compute them inside `predicting(network, adapt=True)`.
         """
         both_orders = symmetric and right is not None
         dtype = at_least_float32(self.head.first.weight.dtype)
-        out = left.new_empty(len(left), len(left if right is None else right), dtype=dtype)
+        out = left.new_empty(left.shape[-2], (left if right is None else right).shape[-2], dtype=dtype)
         start = 0
         for block in self.iter_similarity(left, right, adapt=adapt, symmetric=both_orders):
             out[start : start + len(block)] = block
             start += len(block)
-        return _symmetrise(out) if symmetric and right is None else out
+        return _symmetrise(out) if symmetric and right is None and self.head.ordered else out
 
     def iter_similarity(
         self,
-        left: Tensor,  # (n, d)
-        right: Tensor | None = None,  # (m, d)
+        left: Tensor,  # (n, d) or (V, n, d)
+        right: Tensor | None = None,  # (m, d) or (V, m, d)
         *,
         rows: int = 256,
         adapt: bool = False,
@@ -96,20 +119,32 @@ class SimilarityNetwork(nn.Module):
         """The same in blocks of `rows` rows, one after another, so that the n x m whole need not be in memory."""
         if rows < 1:
             raise InputError(f"rows must be at least 1, got {rows}.")
+        symmetric = symmetric and self.head.ordered
         with torch.no_grad(), predicting(self.head, adapt):
-            u, v = self.head.halves(left, right)
-            back_u, back_v = (u, v) if right is None or not symmetric else self.head.halves(right, left)
+            u, v = self.halves(left, right)
+            back_u, back_v = (u, v) if right is None or not symmetric else self.halves(right, left)
         return self._blocks((u, v), (back_v, back_u) if symmetric else None, rows)
+
+    def halves(self, left: Tensor, right: Tensor | None = None) -> tuple[Tensor, Tensor]:
+        """What the head makes of each item as first and as second of a pair; several views of an item are averaged."""
+        if left.ndim < 3:
+            return self.head.halves(left, right)
+        views = [self.head.halves(left[v], None if right is None else right[v]) for v in range(len(left))]
+        first, second = (torch.stack(each) for each in zip(*views, strict=True))
+        return self.head.mean(first), self.head.mean(second)
 
     def _blocks(self, there: tuple[Tensor, Tensor], back: tuple[Tensor, Tensor] | None, rows: int) -> Iterator[Tensor]:
         """Rows of probabilities from the halves of left and right, as first and second of a pair and the other way."""
         for start in range(0, len(there[0]), rows):
             with torch.no_grad():
-                block = self.head.logits(there[0][start : start + rows], there[1]).sigmoid_()
+                block = self._probability(there[0][start : start + rows], there[1])
                 if back is not None:  # u_i + v_j is the same sum whichever item comes first
-                    block += self.head.logits(back[0][start : start + rows], back[1]).sigmoid_()
+                    block += self._probability(back[0][start : start + rows], back[1])
                     block /= 2
             yield block
+
+    def _probability(self, u: Tensor, v: Tensor) -> Tensor:
+        return self.head.logits(u, v).mul_(self.slope).add_(self.offset).sigmoid_()
 
 
 def _symmetrise(square: Tensor, rows: int = 256) -> Tensor:
