@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
+from typing import Any
 
 import pytest
 import torch
 from torch import Tensor, nn
 
+from likewise.criteria import MCL
 from likewise.networks import SimilarityModule, build
-from likewise.supervision import similarity_objective
+from likewise.supervision import contrastive_objective, similarity_objective, transfer_objective
 from likewise.training import Batch, ClassOrder, Settings, TensorBatches, train
 
 
@@ -40,10 +43,42 @@ def test_against_a_double_loop() -> None:
     assert not network.logits.grad[2].any()
 
 
-def test_nothing_known_is_a_loss_of_zero() -> None:
+def test_contrastive_against_a_loop() -> None:
+    labels = [4, 4, -1, 2, 4, 7, 2]  # 7 is alone and gives no term, but is one of the others for the rest
+    network = Fixed(torch.randn(7, 7, generator=torch.Generator().manual_seed(0)))
+    loss, _ = contrastive_objective()(network, Batch(torch.zeros(7, 1), torch.tensor(labels), torch.arange(7)))
+    z, terms = network.logits.detach().tolist(), []
+    for i in range(7):
+        others = [k for k in range(7) if k != i and labels[k] >= 0]
+        alike = [j for j in others if labels[j] == labels[i] >= 0]
+        if alike:
+            below = sum(math.exp(z[i][k]) for k in others)
+            terms.append(sum(-math.log(math.exp(z[i][j]) / below) for j in alike) / len(alike))
+    assert len(terms) == 5
+    assert float(loss.detach()) == pytest.approx(sum(terms) / 5, rel=1e-5)
+    loss.backward()
+    assert network.logits.grad is not None
+    assert network.logits.grad.isfinite().all()
+    assert not network.logits.grad[[2, 5]].any()
+
+
+@pytest.mark.parametrize("objective", [similarity_objective, contrastive_objective])
+def test_nothing_known_is_a_loss_of_zero(objective: Callable[[], Any]) -> None:
     network = Fixed(torch.randn(2, 2))
-    loss, _ = similarity_objective()(network, Batch(torch.zeros(2, 1), torch.tensor([-1, 3]), torch.arange(2)))
+    loss, _ = objective()(network, Batch(torch.zeros(2, 1), torch.tensor([-1, 3]), torch.arange(2)))
     assert float(loss.detach()) == 0
+    loss.backward()
+    assert network.logits.grad is not None
+    assert not network.logits.grad.any()
+
+
+def test_a_teacher_in_place_of_labels() -> None:
+    inputs = torch.randn(6, 3, generator=torch.Generator().manual_seed(0))
+    taught = torch.rand(6, 6, generator=torch.Generator().manual_seed(1))
+    network = nn.Linear(3, 4)
+    batch = Batch(inputs, torch.tensor([-1, 0, 1, 2, 3, 4]), torch.arange(6))
+    loss, logits = transfer_objective(lambda x: taught if x is inputs else -taught, MCL())(network, batch)
+    assert torch.equal(loss, MCL()(logits, (taught > 0.5).float()))
 
 
 def test_same_is_learned_and_carries_over_to_other_classes() -> None:

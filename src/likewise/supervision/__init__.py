@@ -3,7 +3,7 @@
 from likewise.supervision.answers import AnsweringNetwork, AnswerKnowledge, Known, LabelKnowledge, answers_objective
 from likewise.supervision.labels import label_objective
 from likewise.supervision.pseudo import pseudo_similarity
-from likewise.supervision.transfer import similarity_objective
+from likewise.supervision.transfer import contrastive_objective, similarity_objective, transfer_objective
 
 __all__ = [
     "AnswerKnowledge",
@@ -11,7 +11,9 @@ __all__ = [
     "Known",
     "LabelKnowledge",
     "answers_objective",
+    "contrastive_objective",
     "label_objective",
     "pseudo_similarity",
     "similarity_objective",
+    "transfer_objective",
 ]

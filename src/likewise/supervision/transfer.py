@@ -2,13 +2,15 @@
 
     S(i, j) = [g(x_i, x_j) > 0.5]    with g the similarity prediction network
 
-Here g is trained, as a classifier of pairs: all ordered pairs of a batch, same or different.
+g is trained as a classifier of pairs, all ordered pairs of a batch, same or different; or so that each item is more
+like those of its class than like the rest. Then it is the teacher of a classifier of items that have no labels.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
 
+import torch
 from torch import Tensor, nn
 from torch.nn.functional import binary_cross_entropy_with_logits
 
@@ -23,11 +25,52 @@ def similarity_objective() -> Callable[[nn.Module, LabelledBatch], tuple[Tensor,
 
     def objective(network: nn.Module, batch: LabelledBatch) -> tuple[Tensor, Tensor]:
         logits = network(batch.inputs)  # (b, b)
-        labels = batch.labels.to(logits.device)
-        known = (labels[:, None] >= 0) & (labels >= 0)
-        known.fill_diagonal_(False)
-        same = (labels[:, None] == labels).to(logits.dtype)
-        loss = binary_cross_entropy_with_logits(logits, same, known.to(logits.dtype), reduction="sum")
+        same, known = _pairs_of(batch.labels.to(logits.device))
+        loss = binary_cross_entropy_with_logits(logits, same.to(logits.dtype), known.to(logits.dtype), reduction="sum")
         return loss / known.sum().clamp_min(1), logits
 
     return objective
+
+
+def contrastive_objective() -> Callable[[nn.Module, LabelledBatch], tuple[Tensor, Tensor]]:
+    """The same from the supervised contrastive loss (Khosla et al., 2020), for logits z = cos / temperature:
+
+        L_i = mean over j of i's class of  -log(exp z_ij / sum_{k != i} exp z_ik)
+
+    It asks only that a row be in the right order, and so makes better use of many classes than a verdict on each pair.
+    """
+
+    def objective(network: nn.Module, batch: LabelledBatch) -> tuple[Tensor, Tensor]:
+        logits = network(batch.inputs)  # (b, b)
+        same, known = _pairs_of(batch.labels.to(logits.device))
+        values = logits.float().masked_fill(~known, -torch.inf)
+        likely = (values - values.logsumexp(1, keepdim=True)).masked_fill(~(same & known), 0)
+        n_same = (same & known).sum(1)
+        each = -likely.sum(1) / n_same.clamp_min(1)  # (b,)
+        return each.sum() / (n_same > 0).sum().clamp_min(1), logits
+
+    return objective
+
+
+def transfer_objective(
+    similarity: Callable[[Tensor], Tensor], criterion: Callable[[Tensor, Tensor], Tensor]
+) -> Callable[[nn.Module, LabelledBatch], tuple[Tensor, Tensor]]:
+    """The objective of a classifier whose teacher gives the probability of "same" (b, b) for the inputs of a batch.
+
+    Labels are not looked at. The reference code of the paper lets the teacher's batch-norm normalise by the batch
+    (`SimilarityModule.similarity` with `adapt`), because the classes are not those that it was trained on.
+    """
+
+    def objective(network: nn.Module, batch: LabelledBatch) -> tuple[Tensor, Tensor]:
+        same = (similarity(batch.inputs) > 0.5).float()
+        logits = network(batch.inputs)
+        return criterion(logits.float(), same), logits
+
+    return objective
+
+
+def _pairs_of(labels: Tensor) -> tuple[Tensor, Tensor]:
+    """Which ordered pairs are of one class (b, b), and of which it is known."""
+    known = (labels[:, None] >= 0) & (labels >= 0)
+    known.fill_diagonal_(False)
+    return labels[:, None] == labels, known
