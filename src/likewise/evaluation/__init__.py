@@ -3,20 +3,25 @@
 from likewise.evaluation.answers import PairAccuracy, hard_answers, pair_accuracy
 from likewise.evaluation.calibration import Calibration, calibration
 from likewise.evaluation.matching import apply_matching, confusion, match_outputs
+from likewise.evaluation.number_of_classes import NumberOfClasses, StoppingRule, joining_costs, n_dominant
 from likewise.evaluation.scores import PairScores, accuracy, ari, nmi, pair_scores, scores
 from likewise.evaluation.wilson import wilson
 
 __all__ = [
     "Calibration",
+    "NumberOfClasses",
     "PairAccuracy",
     "PairScores",
+    "StoppingRule",
     "accuracy",
     "apply_matching",
     "ari",
     "calibration",
     "confusion",
     "hard_answers",
+    "joining_costs",
     "match_outputs",
+    "n_dominant",
     "nmi",
     "pair_accuracy",
     "pair_scores",

@@ -10,10 +10,11 @@ from likewise.networks.lenet import LeNet
 from likewise.networks.mlp import MLP
 from likewise.networks.pair_head import PairHead
 from likewise.networks.resnet import BLOCKS, BOTTLENECK, PreActResNet
-from likewise.networks.similarity import SimilarityModule, predicting
+from likewise.networks.similarity import BATCH_NORMS, SimilarityModule, predicting
 from likewise.networks.vgg import STAGES, VGG
 
 __all__ = [
+    "BATCH_NORMS",
     "MLP",
     "NAMES",
     "VGG",

@@ -2,6 +2,7 @@
 
 from likewise.supervision.answers import AnsweringNetwork, AnswerKnowledge, Known, LabelKnowledge, answers_objective
 from likewise.supervision.labels import label_objective
+from likewise.supervision.partition import cosine_affinity, spectral_partition
 from likewise.supervision.pseudo import pseudo_similarity
 from likewise.supervision.transfer import contrastive_objective, similarity_objective, transfer_objective
 
@@ -12,8 +13,10 @@ __all__ = [
     "LabelKnowledge",
     "answers_objective",
     "contrastive_objective",
+    "cosine_affinity",
     "label_objective",
     "pseudo_similarity",
     "similarity_objective",
+    "spectral_partition",
     "transfer_objective",
 ]

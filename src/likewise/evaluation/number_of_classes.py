@@ -1,0 +1,104 @@
+"""How many classes there are: the paper's count of dominant clusters, and an estimate that known classes calibrate.
+
+Ward's method joins, step by step, the two clusters whose union spreads least. Joining two halves of one class costs
+little, joining two classes costs much, and both grow with the items in a class. So the cost at which to stop is
+
+    h^2 = a + b m        m: the mean number of items in a class
+
+with a and b from classes that are known, in piles of different sizes. On a new pile of n items it is the first number
+of clusters K, counted from one, at which joining on down to K costs less than h(n / K).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy.cluster.hierarchy import linkage
+
+Floats = NDArray[np.float64]
+
+
+def n_dominant(outputs: ArrayLike, n_outputs: int) -> int:
+    """NDC = #{i : C_i >= n / K}, with C_i of the n items on output i of K (section 5.3 of the paper).
+
+    >>> n_dominant([0, 0, 0, 2, 2, 2, 1], n_outputs=5)
+    2
+    """
+    counts = np.bincount(np.asarray(outputs, dtype=np.int64), minlength=n_outputs)
+    if len(counts) > n_outputs:
+        raise ValueError(f"outputs must be below n_outputs, {n_outputs}, got {len(counts) - 1}.")
+    return int(np.sum((counts >= counts.sum() / n_outputs) & (counts > 0)))
+
+
+@dataclass(frozen=True)
+class NumberOfClasses:
+    """An estimate, and the interval that the deviations on known classes give it."""
+
+    estimate: int
+    low: int
+    high: int
+
+
+def joining_costs(embedding: ArrayLike) -> Floats:
+    """Ward's costs of joining n points (n, d), the last joining first: entry K - 1 is that of K + 1 clusters to K.
+
+    >>> joining_costs([[0.0], [1.0], [9.0]]).round(2)
+    array([9.81, 1.  ])
+    """
+    points = np.asarray(embedding, dtype=np.float64)
+    if points.ndim != 2 or len(points) < 2:
+        raise ValueError(f"embedding must be (items, numbers) with two items or more, got shape {points.shape}.")
+    costs: Floats = linkage(points, "ward")[::-1, 2]
+    return costs
+
+
+@dataclass(frozen=True)
+class StoppingRule:
+    """Where joining stops, h^2 = a + b m, and by which factor h was off on the known classes: (low, high)."""
+
+    a: float
+    b: float
+    off: tuple[float, float]
+
+    @classmethod
+    def fit(cls, piles: Sequence[tuple[Floats, int]]) -> StoppingRule:
+        """From piles of known classes, each with its joining costs and its number of classes C.
+
+        At C clusters h must lie between the cost of joining down to C and that of going on to C - 1: the rule is fitted
+        to the geometric mean of the two, by least squares, neither a nor b below 0.
+        """
+        if not piles:
+            raise ValueError("A stopping rule needs a pile of known classes.")
+        sizes, middles = [], []
+        for costs, n_classes in piles:
+            if not 2 <= n_classes <= len(costs):
+                raise ValueError(f"A pile of {len(costs) + 1} items cannot have {n_classes} classes to tell apart.")
+            sizes.append((len(costs) + 1) / n_classes)
+            middles.append(costs[n_classes - 1] * costs[n_classes - 2])  # h^2
+        a, b = _line(np.array(sizes), np.array(middles))
+        off = np.sqrt(np.array(middles) / (a + b * np.array(sizes)))
+        return cls(a, b, (float(np.quantile(off, 0.05)), float(np.quantile(off, 0.95))))
+
+    def number_of_classes(self, costs: Floats, largest: int) -> NumberOfClasses:
+        """How many classes a pile with these joining costs has, at most `largest`."""
+        few, middle, many = (self._first(costs, largest, factor) for factor in (self.off[1], 1.0, self.off[0]))
+        return NumberOfClasses(middle, min(few, middle), max(many, middle))
+
+    def _first(self, costs: Floats, largest: int, factor: float) -> int:
+        k = np.arange(1, len(costs) + 1)
+        stop = factor * np.sqrt(self.a + self.b * (len(costs) + 1) / k)
+        cheap = np.flatnonzero(costs <= stop)
+        return int(min(largest, k[cheap[0]] if len(cheap) else len(costs) + 1))
+
+
+def _line(sizes: Floats, values: Floats) -> tuple[float, float]:
+    """The least squares of values = a + b sizes with a, b >= 0."""
+    spread = sizes - sizes.mean()
+    b = float(spread @ values / (spread @ spread)) if spread.any() else 0.0
+    a = float(values.mean() - b * sizes.mean())
+    if b < 0:
+        return float(values.mean()), 0.0
+    return (a, b) if a >= 0 else (0.0, float(sizes @ values / (sizes @ sizes)))

@@ -1,0 +1,55 @@
+"""A first partition of a pile by spectral clustering: which items the similarity, taken as a whole, puts together.
+
+    A = exp((cos - 1) / width),  D = diag(A 1),  U = the K largest eigenvectors of D^-1/2 A D^-1/2, rows of length 1
+
+k-means in U then sees what single pairs do not show: that two items have the same neighbours (Ng et al., 2002). Of
+many starts, one of them Ward's clusters, the one with the least inertia is taken.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.linalg import eigh
+from sklearn.cluster import AgglomerativeClustering, KMeans
+
+Floats = NDArray[np.floating]
+Labels = NDArray[np.int64]
+
+STARTS = 20
+WIDTH = 0.3  # of the kernel on cosines, measured best of 0.1, 0.2 and 0.3
+
+
+def cosine_affinity(embedding: Floats) -> Floats:
+    """exp((cos - 1) / width) of all pairs of rows (n, d) of length 1."""
+    return np.exp((embedding @ embedding.T - 1) / WIDTH)
+
+
+def spectral_partition(affinity: Floats, n_classes: int, seed: int = 0) -> Labels:
+    """A class from 0 to `n_classes` - 1 for each of n items, from how alike they are (n, n), 0 or more.
+
+    >>> alike = np.array([[1, 0.9, 0.1, 0.2], [0.9, 1, 0.1, 0.1], [0.1, 0.1, 1, 0.8], [0.2, 0.1, 0.8, 1]])
+    >>> found = spectral_partition(alike, 2)
+    >>> found[0] == found[1] != found[2] == found[3]
+    np.True_
+    """
+    n = len(affinity)
+    if n_classes >= n:
+        return np.arange(n)
+    a = np.array(affinity, dtype=np.float64)
+    np.fill_diagonal(a, 0)
+    scale = 1 / np.sqrt(np.maximum(a.sum(1), np.finfo(np.float64).tiny))
+    vectors = eigh(a * scale[:, None] * scale, subset_by_index=[n - n_classes, n - 1])[1]  # (n, K)
+    rows = vectors / np.maximum(np.linalg.norm(vectors, axis=1, keepdims=True), 1e-12)
+    return k_means(rows, n_classes, seed)
+
+
+def k_means(points: Floats, n_classes: int, seed: int = 0) -> Labels:
+    """k-means of the least inertia, from random starts and from Ward's clusters."""
+    joined = AgglomerativeClustering(n_classes).fit(points).labels_  # by Ward's method
+    centres = np.stack([points[joined == k].mean(0) for k in range(n_classes)])
+    found = [
+        KMeans(n_classes, init=centres, n_init=1).fit(points),
+        KMeans(n_classes, n_init=STARTS, random_state=seed).fit(points),
+    ]
+    return min(found, key=lambda one: one.inertia_).labels_.astype(np.int64)

@@ -1,0 +1,102 @@
+"""Train a similarity network on classes that have labels, and look at a pile of others through it."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Mapping
+from pathlib import Path
+
+import torch
+from torch import Tensor, nn
+
+from likewise.datasets import normalise
+from likewise.networks import BATCH_NORMS, CosineHead, SimilarityModule
+from likewise.supervision import contrastive_objective, similarity_objective
+from likewise.training.answers import Pile
+from likewise.training.batches import TensorBatches, channels_last
+from likewise.training.class_order import ClassOrder
+from likewise.training.loop import TrainingResult, train
+from likewise.training.predict import evaluating
+from likewise.training.randomness import AUGMENT, ORDER, generator
+from likewise.training.settings import Settings
+
+CHUNK = 500  # items that are looked at together; batch-norm's statistics need some hundred
+
+
+def train_similarity(
+    network: SimilarityModule,
+    known: Pile,
+    labels: Tensor,  # int64 (n,), -1 where unknown
+    settings: Settings,  # batch_size: of which `items` are of each class
+    *,
+    items: int = 4,
+    run: Path | None = None,
+    config: Mapping[str, object] | None = None,
+    progress: bool = True,
+) -> TrainingResult:
+    """Learn what "same" means: by contrast where the head compares angles, else pair by pair."""
+    order = ClassOrder(labels, classes=max(2, settings.batch_size // items), items=items, seed=settings.seed)
+    batches = TensorBatches(
+        known.inputs,
+        labels,
+        settings.batch_size,
+        mean=known.mean,
+        std=known.std,
+        augment=known.augment,
+        order=order,
+    )
+    objective = contrastive_objective() if isinstance(network.head, CosineHead) else similarity_objective()
+    return train(network, batches, objective, settings, run=run, config=config, progress=progress)
+
+
+def quarter_turns(images: Tensor, labels: Tensor) -> tuple[Tensor, Tensor]:
+    """Images (n, C, S, S) and the same turned by 90, 180 and 270 degrees, each turn of a class a class of its own.
+
+    >>> turned, labels = quarter_turns(torch.arange(4).view(1, 1, 2, 2), torch.tensor([0]))
+    >>> turned[1].tolist(), labels.tolist()
+    ([[[1, 3], [0, 2]]], [0, 1, 2, 3])
+    """
+    n_classes = int(labels.max()) + 1
+    turns = [torch.rot90(images, turn, (2, 3)) for turn in range(4)]
+    return torch.cat(turns), torch.cat(
+        [torch.where(labels < 0, labels, labels + turn * n_classes) for turn in range(4)]
+    )
+
+
+@torch.no_grad()
+def adapted(network: SimilarityModule, pile: Pile, seed: int = 0) -> SimilarityModule:
+    """A copy whose batch-norms have the statistics of the pile, which is of other classes than those in training."""
+    network = copy.deepcopy(network).eval()
+    norms = [module for module in network.modules() if isinstance(module, BATCH_NORMS)]
+    momentum = [norm.momentum for norm in norms]
+    if len(pile.inputs) < 2:
+        return network
+    for norm in norms:
+        norm.reset_running_stats()
+        norm.momentum = None  # the mean over all batches
+        norm.train()
+    order = torch.randperm(len(pile.inputs), generator=generator(seed, ORDER, 0))
+    for chunk in order.tensor_split(max(1, round(len(order) / CHUNK))):
+        network(_inputs(pile, pile.inputs[chunk], network))
+    for norm, value in zip(norms, momentum, strict=True):
+        norm.momentum = value
+    return network.eval()
+
+
+@torch.no_grad()
+def view_features(network: SimilarityModule, pile: Pile, views: int, seed: int = 0) -> Tensor:
+    """The backbone's features of the items as they are and of `views` - 1 augmented views, (views, n, d)."""
+    draw = generator(seed, AUGMENT, 0)
+    out = []
+    with evaluating(network):
+        for view in range(views):
+            parts = []
+            for some in pile.inputs.split(CHUNK):
+                seen = some if view == 0 or pile.augment is None else pile.augment(some, draw)
+                parts.append(network.features(_inputs(pile, seen, network)).float().cpu())
+            out.append(torch.cat(parts))
+    return torch.stack(out)
+
+
+def _inputs(pile: Pile, items: Tensor, network: nn.Module) -> Tensor:
+    return channels_last(normalise(items, pile.mean, pile.std)).to(next(network.parameters()).device)
