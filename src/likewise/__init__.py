@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from likewise.criteria import KCL, MCL, kcl, mcl
     from likewise.errors import InputError
-    from likewise.estimators import PairClassifier
+    from likewise.estimators import CategoryDiscoverer, PairClassifier, SimilarityNetwork
     from likewise.pairs import Pairs
 
 __version__ = "0.1.0"
@@ -19,10 +19,23 @@ _HOMES = {
     "kcl": "likewise.criteria",
     "mcl": "likewise.criteria",
     "InputError": "likewise.errors",
+    "CategoryDiscoverer": "likewise.estimators",
     "PairClassifier": "likewise.estimators",
+    "SimilarityNetwork": "likewise.estimators",
     "Pairs": "likewise.pairs",
 }
-__all__ = ["KCL", "MCL", "InputError", "PairClassifier", "Pairs", "__version__", "kcl", "mcl"]
+__all__ = [
+    "KCL",
+    "MCL",
+    "CategoryDiscoverer",
+    "InputError",
+    "PairClassifier",
+    "Pairs",
+    "SimilarityNetwork",
+    "__version__",
+    "kcl",
+    "mcl",
+]
 
 
 def __getattr__(name: str) -> Any:

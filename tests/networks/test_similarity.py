@@ -329,6 +329,15 @@ def test_calibration_acts_on_the_logits(head: Literal["pairs", "cosine"]) -> Non
     torch.testing.assert_close(network.predict_similarity(features), ((expected + expected.T) / 2).detach())
 
 
+@pytest.mark.parametrize("head", ["pairs", "cosine"])
+def test_listed_pairs_are_those_of_the_matrix(head: Literal["pairs", "cosine"]) -> None:
+    torch.manual_seed(3)
+    network = SimilarityModule(build("mlp", 1, (4,)), hidden=7, head=head).double()
+    features, pairs = random(2, 6, 256, seed=1), torch.tensor([[0, 1], [5, 2], [3, 3], [1, 0], [4, 5]])
+    whole = network.predict_similarity(features)
+    torch.testing.assert_close(network.predict_listed(features, pairs, rows=2), whole[pairs[:, 0], pairs[:, 1]])
+
+
 def test_views_are_averaged_within_the_head() -> None:
     torch.manual_seed(3)
     network = SimilarityModule(build("mlp", 1, (4,)), hidden=7, head="cosine").double()

@@ -9,6 +9,8 @@ from typing import Any
 
 import numpy as np
 import torch
+from numpy.typing import ArrayLike, NDArray
+from sklearn.utils import check_random_state
 from torch import Tensor
 
 from likewise.datasets import Augmentation, Jitter, channel_statistics, image_tensor, load_images
@@ -75,3 +77,20 @@ def read_images(X: Any, size: int) -> Tensor:
             raise InputError("Images of floats must lie between 0 and 1; give these, or bytes from 0 to 255.")
         array = np.round(array * 255).astype(np.uint8)
     return image_tensor(array, "X")
+
+
+def index_pairs_of(index_pairs: ArrayLike, n: int) -> NDArray[np.int64]:
+    """Pairs of rows of X (m, 2), if they are that."""
+    rows = np.asarray(index_pairs)
+    if rows.ndim != 2 or rows.shape[1] != 2 or rows.dtype.kind not in "iu":
+        raise InputError(f"index_pairs must be whole numbers of shape (m, 2), got {rows.dtype} {rows.shape}.")
+    if len(rows) and not 0 <= rows.min() <= rows.max() < n:
+        raise InputError(f"index_pairs must be rows 0 to {n - 1} of X, got {rows.min()} to {rows.max()}.")
+    return rows.astype(np.int64)
+
+
+def seed_of(random_state: int | np.random.RandomState | None) -> int:
+    """scikit-learn's random_state as one number."""
+    if isinstance(random_state, int | np.integer):
+        return int(random_state)
+    return int(check_random_state(random_state).randint(2**31))

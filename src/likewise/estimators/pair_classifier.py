@@ -14,14 +14,13 @@ import torch
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin, ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.metrics import accuracy_score
-from sklearn.utils import check_random_state
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted, column_or_1d, validate_data
 from torch import Tensor, nn
 
 from likewise.errors import InputError
-from likewise.estimators.inputs import InputForm, are_images, read_images
+from likewise.estimators.inputs import InputForm, are_images, index_pairs_of, read_images, seed_of
 from likewise.estimators.naming import Naming, match_names, outputs_in_use
-from likewise.estimators.saved import read_classifier, write_classifier
+from likewise.estimators.saved import OWN, read_classifier, write_classifier
 from likewise.estimators.task import Task, answers_task, checksum, index_answers, labels_task, read_labels
 from likewise.networks import build
 from likewise.pairs import Pairs
@@ -161,12 +160,8 @@ class PairClassifier(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Classifi
 
     def predict_same(self, X: Any, index_pairs: ArrayLike) -> NDArray[np.float32]:
         """s_hat: the probability that two rows of X share a class, for index_pairs (m, 2)."""
-        rows = np.asarray(index_pairs)
-        if rows.ndim != 2 or rows.shape[1] != 2 or rows.dtype.kind not in "iu":
-            raise InputError(f"index_pairs must be whole numbers of shape (m, 2), got {rows.dtype} {rows.shape}.")
         p = self._logits(X).softmax(1).numpy()
-        if len(rows) and not 0 <= rows.min() <= rows.max() < len(p):
-            raise InputError(f"index_pairs must be rows 0 to {len(p) - 1} of X, got {rows.min()} to {rows.max()}.")
+        rows = index_pairs_of(index_pairs, len(p))
         return np.asarray(np.einsum("ik,ik->i", p[rows[:, 0]], p[rows[:, 1]]))
 
     def transform(self, X: Any) -> NDArray[np.float32]:
@@ -217,6 +212,22 @@ class PairClassifier(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Classifi
         """Read a classifier that `save` wrote; one with a network of your own needs it again, for its form alone."""
         classifier: Self = read_classifier(Path(folder), cls, network)
         return classifier
+
+    @classmethod
+    def of_network(
+        cls, network: nn.Module, name: str, form: InputForm, inputs: Tensor, history: list[dict[str, float]]
+    ) -> Self:
+        """A classifier whose network was trained elsewhere; its classes are the outputs that `inputs` fall in."""
+        n_outputs = predict_logits(network, inputs[:1], mean=form.mean, std=form.std).shape[1]
+        model = cls(n_outputs, network=network if name == OWN else name)
+        model.input_form_ = form
+        model.n_outputs_ = n_outputs
+        model.network_ = model.first_network_ = network
+        model.history_, model.noise_, model.unlabelled_ = history, 0.0, False
+        model.held_out_ = Pairs.from_arrays(np.empty((0, 2)), [])
+        if not form.images:
+            model.n_features_in_ = form.shape[0]
+        return model._name(inputs, None, None)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -350,8 +361,7 @@ class PairClassifier(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Classifi
         return predict_logits(network, form.check(inputs), mean=form.mean, std=form.std)
 
     def _seed(self) -> int:
-        state = self.random_state
-        return int(state) if isinstance(state, int | np.integer) else int(check_random_state(state).randint(2**31))
+        return seed_of(self.random_state)
 
 
 class _Features(nn.Module):

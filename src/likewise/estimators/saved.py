@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from safetensors import SafetensorError
 from safetensors.torch import load
+from sklearn.base import BaseEstimator
 from torch import nn
 
 from likewise import __version__
@@ -53,7 +54,7 @@ def write_classifier(folder: Path, classifier: PairClassifier) -> None:
             "format": FORMAT,
             "likewise": __version__,
             "network": _network_name(classifier),
-            "parameters": _plain_parameters(classifier),
+            "parameters": plain_parameters(classifier),
             "input": {"shape": form.shape, "mean": form.mean, "std": form.std},
             "columns": getattr(classifier, "feature_names_in_", np.empty(0)).tolist(),
             "n_outputs": classifier.n_outputs_,
@@ -64,7 +65,7 @@ def write_classifier(folder: Path, classifier: PairClassifier) -> None:
             "noise": classifier.noise_,
             "unlabelled": classifier.unlabelled_,
             "history": classifier.history_,
-            "sha256": _sha256(folder / "model.safetensors"),
+            "sha256": sha256(folder / "model.safetensors"),
         },
     )
 
@@ -75,7 +76,7 @@ def read_classifier(folder: Path, kind: type[Any], network: nn.Module | None) ->
     path = folder / "model.safetensors"
     if not path.exists():
         raise InputError(f"{path} is missing; save the classifier again.")
-    if _sha256(path) != record["sha256"]:
+    if sha256(path) != record["sha256"]:
         raise InputError(f"{path} was changed since classifier.json was written; save the classifier again.")
     form = InputForm(*(tuple(record["input"][name]) for name in ("shape", "mean", "std")))
     model = kind(**record["parameters"], network=network if record["network"] == OWN else record["network"])
@@ -128,9 +129,9 @@ def _network_name(classifier: PairClassifier) -> str:
     return classifier.network if isinstance(classifier.network, str) else OWN
 
 
-def _plain_parameters(classifier: PairClassifier) -> dict[str, Any]:
+def plain_parameters(estimator: BaseEstimator) -> dict[str, Any]:
     """The parameters that JSON can hold; a network or an augmentation of one's own is left out."""
-    parameters = classifier.get_params(deep=False)
+    parameters = estimator.get_params(deep=False)
     return {
         name: value
         for name, value in parameters.items()
@@ -138,5 +139,5 @@ def _plain_parameters(classifier: PairClassifier) -> dict[str, Any]:
     }
 
 
-def _sha256(path: Path) -> str:
+def sha256(path: Path) -> str:
     return hashlib.sha256(path.read_bytes()).hexdigest()

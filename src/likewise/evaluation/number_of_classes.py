@@ -16,7 +16,8 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.cluster.hierarchy import linkage
+from scipy.cluster.hierarchy import fcluster, linkage
+from scipy.spatial.distance import cdist
 
 Floats = NDArray[np.float64]
 
@@ -102,3 +103,52 @@ def _line(sizes: Floats, values: Floats) -> tuple[float, float]:
     if b < 0:
         return float(values.mean()), 0.0
     return (a, b) if a >= 0 else (0.0, float(sizes @ values / (sizes @ sizes)))
+
+
+def number_by_silhouette(points: ArrayLike, largest: int) -> NumberOfClasses:
+    """The number of Ward's clusters with the greatest silhouette (Rousseeuw, 1987), where no known class can tell.
+
+    The interval holds the numbers around it whose silhouette is less than two standard errors lower.
+    """
+    values = np.asarray(points, dtype=np.float64)
+    n = len(values)
+    largest = min(largest, n - 1)
+    if largest < 2:
+        return NumberOfClasses(1, 1, 1)
+    tree = linkage(values, "ward")
+    finest = fcluster(tree, largest, "maxclust") - 1
+    apart = cdist(values, values)
+    there = np.unique(finest)
+    sums = np.stack([apart[:, finest == k].sum(1) for k in there], 1)  # (n, clusters)
+    label = np.searchsorted(there, finest)
+    scores: dict[int, Floats] = {len(there): _silhouettes(sums, label)}
+    for k in range(len(there) - 1, 1, -1):
+        coarser = np.unique(fcluster(tree, k, "maxclust"), return_inverse=True)[1]
+        n_coarser = int(coarser.max()) + 1
+        parent = np.zeros(sums.shape[1], dtype=np.int64)
+        parent[label] = coarser
+        merged = np.zeros((n, n_coarser))
+        np.add.at(merged.T, parent, sums.T)
+        sums, label = merged, coarser
+        scores[n_coarser] = _silhouettes(sums, label)
+    best = max(scores, key=lambda k: float(scores[k].mean()))
+    error = float(scores[best].std()) / np.sqrt(n)
+    near = {k for k, each in scores.items() if each.mean() > scores[best].mean() - 2 * error}
+    low = high = best
+    while low - 1 in near:
+        low -= 1
+    while high + 1 in near:
+        high += 1
+    return NumberOfClasses(best, low, high)
+
+
+def _silhouettes(sums: Floats, label: NDArray[np.int64]) -> Floats:
+    """(b - a) / max(a, b) of each item, with a its mean distance within its cluster and b to the nearest other."""
+    items = np.arange(len(label))
+    size = np.bincount(label, minlength=sums.shape[1])
+    own = sums[items, label] / np.maximum(size[label] - 1, 1)
+    means = sums / size
+    means[items, label] = np.inf
+    other = means.min(1)
+    out: Floats = np.where(size[label] > 1, (other - own) / np.maximum(np.maximum(own, other), 1e-300), 0.0)
+    return out

@@ -49,6 +49,10 @@ class CosineHead(nn.Module):
         with torch.autocast(u.device.type, enabled=False):
             return (u / self.temperature) @ v.T
 
+    def aligned(self, u: Tensor, v: Tensor) -> Tensor:
+        """Logits (m,) of the pairs of a row of u and the same row of v."""
+        return torch.linalg.vecdot(u, v) / self.temperature
+
     def mean(self, views: Tensor) -> Tensor:
         """One half (n, H) from those of several views (V, n, H): the mean direction."""
         return normalize(views.mean(0), dim=1)

@@ -75,6 +75,10 @@ class PairHead(nn.Module):
             dots: Tensor = _ReluDots.apply(u, v, self.last.weight[0].to(u.dtype))  # type: ignore[no-untyped-call]
             return dots + self.last.bias.to(u.dtype)
 
+    def aligned(self, u: Tensor, v: Tensor) -> Tensor:
+        """Logits (m,) of the pairs of a row of u and the same row of v."""
+        return (u + v).relu_() @ self.last.weight[0].to(u.dtype) + self.last.bias.to(u.dtype)
+
     def mean(self, views: Tensor) -> Tensor:
         """One half (n, H) from those of several views (V, n, H)."""
         return views.mean(0)

@@ -125,6 +125,18 @@ class SimilarityModule(nn.Module):
             back_u, back_v = (u, v) if right is None or not symmetric else self.halves(right, left)
         return self._blocks((u, v), (back_v, back_u) if symmetric else None, rows)
 
+    @torch.no_grad()
+    def predict_listed(self, features: Tensor, pairs: Tensor, rows: int = 4096) -> Tensor:
+        """Probability of "same" (m,) for pairs (m, 2) of items with these features, the mean over both orders."""
+        with predicting(self.head):
+            u, v = self.halves(features)
+        out = u.new_empty(len(pairs))
+        for start in range(0, len(pairs), rows):
+            i, j = pairs[start : start + rows].T
+            there, back = (self._calibrated(self.head.aligned(u[a], v[b])) for a, b in ((i, j), (j, i)))
+            out[start : start + rows] = (there + back) / 2
+        return out
+
     def halves(self, left: Tensor, right: Tensor | None = None) -> tuple[Tensor, Tensor]:
         """What the head makes of each item as first and as second of a pair; several views of an item are averaged."""
         if left.ndim < 3:
@@ -144,7 +156,10 @@ class SimilarityModule(nn.Module):
             yield block
 
     def _probability(self, u: Tensor, v: Tensor) -> Tensor:
-        return self.head.logits(u, v).mul_(self.slope).add_(self.offset).sigmoid_()
+        return self._calibrated(self.head.logits(u, v))
+
+    def _calibrated(self, logits: Tensor) -> Tensor:
+        return logits.mul_(self.slope).add_(self.offset).sigmoid_()
 
 
 def _symmetrise(square: Tensor, rows: int = 256) -> Tensor:

@@ -4,6 +4,7 @@ from likewise.training.answer_order import LEAST_STEPS, AnswerOrder
 from likewise.training.answers import Learned, Pile, answer_loss, learn_answers
 from likewise.training.batches import Augment, Batch, Batches, TensorBatches
 from likewise.training.class_order import ClassOrder
+from likewise.training.discovery import learn_partition, prototype_classifier
 from likewise.training.divergence import Diverged
 from likewise.training.holding_out import hold_out
 from likewise.training.interruption import Interrupted
@@ -14,6 +15,7 @@ from likewise.training.precision import Objective, resolve_device
 from likewise.training.predict import evaluating, predict_logits
 from likewise.training.run_folder import read_json, write_json, write_model
 from likewise.training.settings import Settings
+from likewise.training.similarity import Seen, look, quarter_turns, train_similarity
 
 __all__ = [
     "LEAST_STEPS",
@@ -30,6 +32,7 @@ __all__ = [
     "Measured",
     "Objective",
     "Pile",
+    "Seen",
     "Settings",
     "TensorBatches",
     "TrainingResult",
@@ -37,12 +40,17 @@ __all__ = [
     "evaluating",
     "hold_out",
     "learn_answers",
+    "learn_partition",
+    "look",
     "measure",
     "predict_logits",
+    "prototype_classifier",
+    "quarter_turns",
     "read_json",
     "resolve_device",
     "train",
     "train_labelled",
+    "train_similarity",
     "write_json",
     "write_model",
 ]

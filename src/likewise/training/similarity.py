@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 
 import torch
@@ -83,19 +85,40 @@ def adapted(network: SimilarityModule, pile: Pile, seed: int = 0) -> SimilarityM
     return network.eval()
 
 
+@dataclass(frozen=True)
+class Seen:
+    """A pile as a similarity network sees it."""
+
+    module: SimilarityModule
+    features: Tensor  # (views, n, d) of the backbone
+
+    @cached_property
+    def embedding(self) -> Tensor:
+        """(n, d) what is compared, of length 1, where the head compares angles; else the mean features of the views."""
+        if not isinstance(self.module.head, CosineHead):
+            return self.features.mean(0)
+        with torch.no_grad():
+            return self.module.halves(self.features)[0]
+
+    def probability(self, rows: Tensor | None = None) -> Tensor:
+        """That two are the same, for all pairs of the items, or of some of them, (n, n)."""
+        return self.module.predict_similarity(self.features if rows is None else self.features[:, rows])
+
+
 @torch.no_grad()
-def view_features(network: SimilarityModule, pile: Pile, views: int, seed: int = 0) -> Tensor:
-    """The backbone's features of the items as they are and of `views` - 1 augmented views, (views, n, d)."""
+def look(network: SimilarityModule, pile: Pile, *, views: int = 1, adapt: bool = True, seed: int = 0) -> Seen:
+    """Look at the items as they are and at `views` - 1 augmented views of each; `adapt` batch-norm to them, or not."""
+    network = adapted(network, pile, seed) if adapt else network
     draw = generator(seed, AUGMENT, 0)
     out = []
     with evaluating(network):
         for view in range(views):
             parts = []
-            for some in pile.inputs.split(CHUNK):
+            for some in torch.split(pile.inputs, CHUNK):
                 seen = some if view == 0 or pile.augment is None else pile.augment(some, draw)
                 parts.append(network.features(_inputs(pile, seen, network)).float().cpu())
             out.append(torch.cat(parts))
-    return torch.stack(out)
+    return Seen(network, torch.stack(out))
 
 
 def _inputs(pile: Pile, items: Tensor, network: nn.Module) -> Tensor:

@@ -1,0 +1,223 @@
+"""CategoryDiscoverer: the classes of a pile that nobody labelled, and how many there are."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, Self
+
+import numpy as np
+import torch
+from numpy.typing import ArrayLike, NDArray
+from sklearn.base import BaseEstimator, ClusterMixin, clone
+from sklearn.utils.validation import check_is_fitted, validate_data
+from torch import Tensor
+
+from likewise.errors import InputError
+from likewise.estimators.inputs import are_images, read_images, seed_of
+from likewise.estimators.pair_classifier import PairClassifier
+from likewise.estimators.similarity_matrix import pairwise_matrix
+from likewise.estimators.similarity_network import SimilarityNetwork
+from likewise.evaluation import NumberOfClasses, joining_costs, n_dominant, number_by_silhouette, trust
+from likewise.networks import CosineHead
+from likewise.supervision import cosine_affinity, spectral_partition
+from likewise.training import Settings, learn_partition, prototype_classifier
+
+Similarity = SimilarityNetwork | Callable[[Any, Any], ArrayLike] | ArrayLike | None
+
+MOST_CLUSTERED = 4000  # items whose pairs are all looked at; of a larger pile, as many drawn at random
+EPOCHS, BATCH_SIZE, LEARNING_RATE = 20, 250, 3e-4
+
+
+class CategoryDiscoverer(ClusterMixin, BaseEstimator):  # type: ignore[misc]
+    """Finds the classes of unlabelled items, with a similarity that was learned on other classes.
+
+    Parameters
+    ----------
+    n_classes : how many classes to look for; None where it is not known and is to be estimated.
+    max_classes : the most there can be, where their number is estimated.
+    similarity : a `SimilarityNetwork`, fitted before (it is used as it is) or not (it is fitted on `known`); a function
+        of two arrays of m items that gives the probability (m,) that they are the same, pair by pair; or a matrix
+        (n, n) of such probabilities. By default a new `SimilarityNetwork`.
+    epochs : times that the classifier sees each item.
+    run : a folder, so that a killed fit goes on where it was.
+
+    Attributes
+    ----------
+    labels_ : the class of each item, from 0. n_classes_ : how many there are. number_ : the estimate with its interval
+    (all three numbers the same where n_classes was given). n_dominant_ : the paper's count. trust_ : whether the
+    similarity is sure and agrees with itself. similarity_, classifier_ (a `PairClassifier`).
+
+    >>> from sklearn.datasets import make_blobs
+    >>> X, y = make_blobs(900, n_features=8, centers=30, random_state=0)
+    >>> pile = y >= 24
+    >>> found = CategoryDiscoverer(similarity=SimilarityNetwork(epochs=10)).fit(X[pile], known=(X[~pile], y[~pile]))
+    >>> found.n_classes_, found.labels_.shape
+    (6, (180,))
+    """
+
+    def __init__(
+        self,
+        n_classes: int | None = None,
+        *,
+        max_classes: int = 100,
+        similarity: Similarity = None,
+        epochs: int = EPOCHS,
+        image_size: int = 32,
+        device: str = "auto",
+        random_state: int | np.random.RandomState | None = 0,
+        verbose: bool = False,
+        run: Path | str | None = None,
+    ) -> None:
+        self.n_classes = n_classes
+        self.max_classes = max_classes
+        self.similarity = similarity
+        self.epochs = epochs
+        self.image_size = image_size
+        self.device = device
+        self.random_state = random_state
+        self.verbose = verbose
+        self.run = run
+
+    def fit(self, X: Any, y: object = None, *, known: tuple[Any, ArrayLike] | None = None) -> Self:
+        """Find the classes of X; `known` is (items, classes) of others, unless the similarity needs none."""
+        inputs = self._inputs(X)
+        self._check(len(inputs))
+        self.seed_ = seed_of(self.random_state)
+        similarity = self._similarity(known)
+        random = np.random.default_rng(self.seed_)
+        rows = np.sort(random.permutation(len(inputs))[:MOST_CLUSTERED])  # all of them, unless there are too many
+        if isinstance(similarity, SimilarityNetwork):
+            self.similarity_: SimilarityNetwork | None = similarity
+            self._discover(inputs, rows, similarity)
+        else:
+            self.similarity_ = None
+            self._discover_by_matrix(X, inputs, rows, pairwise_matrix(similarity, X, rows))
+        outputs = self.classifier_.predict(X)
+        self.n_dominant_ = n_dominant(outputs, self.n_classes or self.max_classes)
+        used, self.labels_ = np.unique(outputs, return_inverse=True)
+        self.n_classes_ = len(used)
+        self._warn()
+        return self
+
+    def predict(self, X: Any) -> NDArray[np.int64]:
+        """The class of each item, of those that were found."""
+        check_is_fitted(self)
+        return np.searchsorted(self.classifier_.classes_, self.classifier_.predict(X))
+
+    def predict_proba(self, X: Any) -> NDArray[np.float32]:
+        """The probability of each class that was found, (n, n_classes_)."""
+        check_is_fitted(self)
+        return self.classifier_.predict_proba(X)
+
+    def predict_same(self, X: Any, index_pairs: ArrayLike) -> NDArray[np.float32]:
+        """The probability that two rows of X share a class, for index_pairs (m, 2)."""
+        check_is_fitted(self)
+        return self.classifier_.predict_same(X, index_pairs)
+
+    def save(self, folder: Path | str) -> None:
+        """Write the classifier, which `PairClassifier.load` and `likewise predict` read, and the similarity network."""
+        check_is_fitted(self)
+        self.classifier_.save(folder)
+        if self.similarity_ is not None:
+            self.similarity_.save(Path(folder) / "similarity")
+
+    def _check(self, n_items: int) -> None:
+        if self.n_classes is not None and not 2 <= self.n_classes <= n_items:
+            raise InputError(f"n_classes must be from 2 to the number of items, {n_items}, got {self.n_classes}.")
+        if self.max_classes < 2:
+            raise InputError(f"max_classes must be 2 or more, got {self.max_classes}.")
+
+    def _similarity(self, known: tuple[Any, ArrayLike] | None) -> Any:
+        chosen = self.similarity
+        if chosen is None:
+            chosen = SimilarityNetwork(
+                image_size=self.image_size, device=self.device, random_state=self.random_state, verbose=self.verbose
+            )
+        if not isinstance(chosen, SimilarityNetwork) or hasattr(chosen, "module_"):
+            return chosen
+        if known is None:
+            raise InputError("There is nothing to learn similarity from: give known=(items, classes), or a similarity.")
+        learner = clone(chosen)
+        if self.run is not None:
+            learner.set_params(run=Path(self.run) / "similarity")
+        return learner.fit(*known)
+
+    def _discover(self, inputs: Tensor, rows: NDArray[np.int64], similarity: SimilarityNetwork) -> None:
+        seen = similarity.look(inputs)
+        z = seen.embedding.numpy()
+        probability = seen.probability(torch.from_numpy(rows)).numpy()
+        self.trust_ = trust(probability)
+        self.number_ = self._number(z[rows], similarity)
+        affinity = cosine_affinity(z[rows]) if isinstance(seen.module.head, CosineHead) else probability
+        found = spectral_partition(affinity, self.number_.estimate, self.seed_)
+        partition = torch.from_numpy(_spread(z, rows, found))
+        network = prototype_classifier(seen.module.backbone, seen.features.mean(0), partition, self.number_.estimate)
+        settings = Settings(
+            epochs=self.epochs,
+            batch_size=min(BATCH_SIZE, max(2, len(inputs))),
+            learning_rate=LEARNING_RATE,
+            optimizer="adamw",
+            schedule="one-cycle",
+            device=self.device,
+            seed=self.seed_,
+        )
+        run = None if self.run is None else Path(self.run) / "classifier"
+        result = learn_partition(network, similarity.pile(inputs), partition, settings, run=run, progress=self.verbose)
+        self.classifier_ = PairClassifier.of_network(
+            network, similarity.network_name_, similarity.input_form_, inputs, result.history
+        )
+
+    def _discover_by_matrix(
+        self, X: Any, inputs: Tensor, rows: NDArray[np.int64], probability: NDArray[np.float32]
+    ) -> None:
+        self.trust_ = trust(probability)
+        self.number_ = self._number(probability, None)
+        partition = spectral_partition(probability, self.number_.estimate, self.seed_)
+        self.classifier_ = PairClassifier(
+            self.number_.estimate,
+            image_size=self.image_size,
+            device=self.device,
+            random_state=self.seed_,
+            verbose=self.verbose,
+            run=self.run,
+        ).fit(_take(X, rows), partition)
+
+    def _number(self, rows: NDArray[np.float32], similarity: SimilarityNetwork | None) -> NumberOfClasses:
+        if self.n_classes is not None:
+            return NumberOfClasses(self.n_classes, self.n_classes, self.n_classes)
+        largest = min(self.max_classes, len(rows) - 1)
+        if similarity is not None and similarity.rule_ is not None:
+            return similarity.rule_.number_of_classes(joining_costs(rows), largest)
+        return number_by_silhouette(rows, largest)
+
+    def _warn(self) -> None:
+        if doubts := self.trust_.doubts:
+            warnings.warn(
+                f"The similarity looks useless on this pile: {'; '.join(doubts)}. Do not trust the classes.",
+                stacklevel=3,
+            )
+
+    def _inputs(self, X: Any) -> Tensor:
+        if are_images(X):
+            inputs = read_images(X, self.image_size)
+            if len(inputs) < 2:
+                raise InputError(f"The pile has {len(inputs)} items; give two at least, and better hundreds.")
+            return inputs
+        features = validate_data(self, X, dtype=np.float32, ensure_min_samples=2)
+        return torch.from_numpy(np.array(features))
+
+
+def _spread(z: NDArray[np.float32], rows: NDArray[np.int64], partition: NDArray[np.int64]) -> NDArray[np.int64]:
+    """The clusters of some rows for all: an item without one goes to the nearest mean."""
+    if len(rows) == len(z):
+        return partition
+    means = np.stack([z[rows[partition == k]].mean(0) for k in range(int(partition.max()) + 1)])
+    nearest: NDArray[np.int64] = (z @ means.T - (means**2).sum(1) / 2).argmax(1)
+    nearest[rows] = partition
+    return nearest
+
+
+def _take(X: Any, rows: NDArray[np.int64]) -> Any:
+    return [X[row] for row in rows] if isinstance(X, list | tuple) else np.asarray(X)[rows]

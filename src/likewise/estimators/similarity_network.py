@@ -1,0 +1,228 @@
+"""SimilarityNetwork: the scikit-learn face of learning what "same" means, on classes that have labels."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, Literal, Self
+
+import numpy as np
+import torch
+from numpy.typing import ArrayLike, NDArray
+from sklearn.base import BaseEstimator
+from sklearn.utils.validation import check_is_fitted, column_or_1d, validate_data
+from torch import Tensor, nn
+
+from likewise.errors import InputError
+from likewise.estimators.held_out_classes import Parts, hold_out_classes, subpiles
+from likewise.estimators.inputs import InputForm, are_images, index_pairs_of, read_images, seed_of
+from likewise.estimators.saved import OWN
+from likewise.estimators.saved_similarity import read_similarity, write_similarity
+from likewise.evaluation import PairQuality, StoppingRule, joining_costs, pair_quality, platt
+from likewise.networks import SimilarityModule, build
+from likewise.training import (
+    Augment,
+    Pile,
+    Seen,
+    Settings,
+    look,
+    quarter_turns,
+    train_similarity,
+)
+
+STEPS = (600, 2400)  # of training, between the two: enough to see each item fifty times
+ENOUGH_TO_ADAPT = 100  # items, whose statistics are worth more than those of the training
+
+
+class SimilarityNetwork(BaseEstimator):  # type: ignore[misc]
+    """Learns from labelled items whether two are of one class, and says so of items of other classes.
+
+    Parameters
+    ----------
+    network : the backbone: a name from `likewise.networks.NAMES`, or an nn.Module with `features(x)` and `n_features`
+        (it is copied). By default a small convolutional network for images and an MLP for features.
+    head : "cosine" compares embeddings by their angle and is trained by contrast; "pairs" is the paper's head on both
+        of a pair, trained pair by pair.
+    turns : whether images turned by a quarter are classes of their own, which makes four times as many; by default
+        where images are square.
+    held_out : the share of the classes (of the items, where there are fewer than ten classes) that is kept back to
+        calibrate and measure with.
+    views : how many augmented views of an item a prediction is averaged over.
+    adapt : whether batch-norm takes its statistics from the items at hand, where they are a hundred or more: those of
+        other classes or another domain are not what it saw in training.
+
+    Attributes
+    ----------
+    module_ (a `SimilarityModule`), quality_ (on what was held out), rule_ (how to count classes, or None), classes_.
+
+    >>> from sklearn.datasets import make_blobs
+    >>> X, y = make_blobs(600, n_features=8, centers=20, random_state=0)
+    >>> network = SimilarityNetwork(epochs=10).fit(X[y < 15], y[y < 15])
+    >>> same = y[y >= 15][:, None] == y[y >= 15]
+    >>> float(((network.similarity(X[y >= 15]) > 0.5) == same).mean()) > 0.9
+    True
+    """
+
+    def __init__(
+        self,
+        network: nn.Module | str | None = None,
+        *,
+        head: Literal["cosine", "pairs"] = "cosine",
+        turns: bool | None = None,
+        epochs: int | None = None,
+        batch_size: int = 200,
+        learning_rate: float = 1e-3,
+        held_out: float = 0.15,
+        views: int = 6,
+        adapt: bool = True,
+        augment: Augment | Literal["auto"] | None = "auto",
+        image_size: int = 32,
+        device: str = "auto",
+        random_state: int | np.random.RandomState | None = 0,
+        verbose: bool = False,
+        run: Path | str | None = None,
+    ) -> None:
+        self.network = network
+        self.head = head
+        self.turns = turns
+        self.epochs = epochs
+        self.batch_size = batch_size
+        self.learning_rate = learning_rate
+        self.held_out = held_out
+        self.views = views
+        self.adapt = adapt
+        self.augment = augment
+        self.image_size = image_size
+        self.device = device
+        self.random_state = random_state
+        self.verbose = verbose
+        self.run = run
+
+    def fit(self, X: Any, y: ArrayLike) -> Self:
+        """Learn from items X and their classes y."""
+        inputs = self._inputs(X, reset=True)
+        labels = column_or_1d(y)
+        if len(labels) != len(inputs):
+            raise InputError(f"X has {len(inputs)} items and y {len(labels)}; give one label an item.")
+        self.classes_, codes = np.unique(labels, return_inverse=True)
+        if len(self.classes_) < 2:
+            raise InputError("The known items are all of one class; give two classes or more, and better twenty.")
+        seed = seed_of(self.random_state)
+        self.input_form_ = InputForm.of(inputs)
+        parts = hold_out_classes(codes.astype(np.int64), self.held_out, seed)
+        self._train(inputs[parts.train], torch.from_numpy(parts.train_codes), seed)
+        self._calibrate(inputs, parts)
+        return self
+
+    def similarity(self, X: Any) -> NDArray[np.float32]:
+        """The probability that two are the same, for all pairs of the items X, (n, n)."""
+        return np.asarray(self.look(self._inputs(X, reset=False)).probability().numpy())
+
+    def iter_similarity(self, X: Any, rows: int = 256) -> Iterator[NDArray[np.float32]]:
+        """The same in blocks of rows, so that the whole need not be in memory."""
+        seen = self.look(self._inputs(X, reset=False))
+        for block in seen.module.iter_similarity(seen.features, rows=rows):
+            yield np.asarray(block.numpy())
+
+    def predict(self, X: Any) -> NDArray[np.bool_]:
+        """Whether two are the same, for all pairs of the items X, (n, n)."""
+        return np.asarray(self.similarity(X) > 0.5)
+
+    def predict_same(self, X: Any, index_pairs: ArrayLike) -> NDArray[np.float32]:
+        """The probability that two rows of X are of one class, for index_pairs (m, 2)."""
+        inputs = self._inputs(X, reset=False)
+        pairs = torch.from_numpy(index_pairs_of(index_pairs, len(inputs)))
+        seen = self.look(inputs)
+        return np.asarray(seen.module.predict_listed(seen.features, pairs).numpy())
+
+    def transform(self, X: Any) -> NDArray[np.float32]:
+        """The embeddings that are compared, (n, d), each of length 1; the backbone's features with the head "pairs"."""
+        return np.asarray(self.look(self._inputs(X, reset=False)).embedding.numpy())
+
+    def look(self, inputs: Tensor) -> Seen:
+        """What this network sees in a pile of items, given as a tensor."""
+        check_is_fitted(self)
+        adapt = self.adapt and len(inputs) >= ENOUGH_TO_ADAPT
+        return look(self.module_, self.pile(inputs), views=max(1, self.views), adapt=adapt)
+
+    def pile(self, inputs: Tensor) -> Pile:
+        """Items as this network is used to seeing them."""
+        form = self.input_form_
+        return Pile(form.check(inputs), form.mean, form.std, form.augmentation(self.augment))
+
+    def save(self, folder: Path | str) -> None:
+        """Write the network to a folder, as JSON and safetensors."""
+        check_is_fitted(self)
+        write_similarity(Path(folder), self)
+
+    @classmethod
+    def load(cls, folder: Path | str, *, network: nn.Module | None = None) -> Self:
+        """Read a network that `save` wrote; one with a backbone of your own needs it again, for its form alone."""
+        loaded: Self = read_similarity(Path(folder), cls, network)
+        return loaded
+
+    def _train(self, inputs: Tensor, labels: Tensor, seed: int) -> None:
+        form = self.input_form_
+        square = form.images and form.shape[1] == form.shape[2]
+        if self.turns and not square:
+            raise InputError(
+                f"Only square images can be turned by a quarter, these are {form.shape}; give turns=False."
+            )
+        n = len(inputs)
+        if square and self.turns in (None, True):
+            inputs, labels = quarter_turns(inputs, labels)
+        self.module_ = self.make_module(form, seed)
+        items = 4 if self.head == "cosine" else 10
+        steps_an_epoch = max(1, -(-len(inputs) // self.batch_size))
+        steps = min(max(STEPS[0], 50 * n // self.batch_size), STEPS[1])
+        settings = Settings(
+            epochs=self.epochs or max(1, round(steps / steps_an_epoch)),
+            batch_size=self.batch_size,
+            learning_rate=self.learning_rate,
+            optimizer="adamw",
+            schedule="one-cycle",
+            device=self.device,
+            seed=seed,
+        )
+        pile = self.pile(inputs)
+        run = None if self.run is None else Path(self.run)
+        result = train_similarity(self.module_, pile, labels, settings, items=items, run=run, progress=self.verbose)
+        self.history_ = result.history
+
+    def make_module(self, form: InputForm, seed: int) -> SimilarityModule:
+        """An untrained module for items of this form."""
+        chosen = self.network or ("conv4" if form.images and min(form.shape[1:]) >= 16 else "mlp")
+        self.network_name_ = chosen if isinstance(chosen, str) else OWN
+        with torch.random.fork_rng(devices=[]):
+            torch.manual_seed(seed)
+            backbone = build(chosen, 1, form.shape) if isinstance(chosen, str) else copy.deepcopy(chosen)
+            return SimilarityModule(backbone, head=self.head)
+
+    def _calibrate(self, inputs: Tensor, parts: Parts) -> None:
+        """Make the predictions probabilities, measure them, and learn to count classes, on what was held out."""
+        self.module_.slope.fill_(1.0)
+        self.module_.offset.fill_(0.0)
+        same = parts.held_out_codes[:, None] == parts.held_out_codes
+        above = np.triu_indices(len(same), 1)
+        seen = self.look(inputs[parts.held_out])
+        before = seen.probability().numpy()[above].clip(1e-7, 1 - 1e-7).astype(np.float64)
+        slope, offset = platt(np.log(before) - np.log1p(-before), same[above])
+        for module in (self.module_, seen.module):
+            module.slope.fill_(max(slope, 0.0))
+            module.offset.fill_(offset)
+        self.quality_: PairQuality = pair_quality(seen.probability().numpy()[above], same[above])
+        self.held_out_kind_ = parts.kind
+        self.rule_: StoppingRule | None = None
+        if self.head == "cosine" and parts.kind == "classes":
+            piles = subpiles(parts.held_out_codes, seed_of(self.random_state))
+            known = [(self.look(inputs[parts.held_out[rows]]).embedding.numpy(), n) for rows, n in piles]
+            self.rule_ = StoppingRule.fit([(joining_costs(z), n) for z, n in known])
+
+    def _inputs(self, X: Any, reset: bool) -> Tensor:
+        if not reset:
+            check_is_fitted(self)
+        if are_images(X):
+            return read_images(X, self.image_size)
+        features = validate_data(self, X, reset=reset, dtype=np.float32)
+        return torch.from_numpy(np.array(features))
