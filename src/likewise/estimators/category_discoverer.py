@@ -22,12 +22,13 @@ from likewise.estimators.similarity_network import SimilarityNetwork
 from likewise.evaluation import NumberOfClasses, joining_costs, n_dominant, number_by_silhouette, trust
 from likewise.networks import CosineHead
 from likewise.supervision import cosine_affinity, spectral_partition
-from likewise.training import Settings, learn_partition, prototype_classifier
+from likewise.training import Settings, learn_partition, mean_probabilities, prototype_classifier
 
 Similarity = SimilarityNetwork | Callable[[Any, Any], ArrayLike] | ArrayLike | None
 
 MOST_CLUSTERED = 4000  # items whose pairs are all looked at; of a larger pile, as many drawn at random
-EPOCHS, BATCH_SIZE, LEARNING_RATE = 20, 250, 3e-4
+EPOCHS, BATCH_SIZE, LEARNING_RATE = 20, 100, 1e-3
+VIEWS = 6  # of an item, whose mean decides its class
 
 
 class CategoryDiscoverer(ClusterMixin, BaseEstimator):  # type: ignore[misc]
@@ -90,11 +91,10 @@ class CategoryDiscoverer(ClusterMixin, BaseEstimator):  # type: ignore[misc]
         rows = np.sort(random.permutation(len(inputs))[:MOST_CLUSTERED])  # all of them, unless there are too many
         if isinstance(similarity, SimilarityNetwork):
             self.similarity_: SimilarityNetwork | None = similarity
-            self._discover(inputs, rows, similarity)
+            outputs = self._discover(inputs, rows, similarity)
         else:
             self.similarity_ = None
-            self._discover_by_matrix(X, inputs, rows, pairwise_matrix(similarity, X, rows))
-        outputs = self.classifier_.predict(X)
+            outputs = self._discover_by_matrix(X, rows, pairwise_matrix(similarity, X, rows))
         self.n_dominant_ = n_dominant(outputs, self.n_classes or self.max_classes)
         used, self.labels_ = np.unique(outputs, return_inverse=True)
         self.n_classes_ = len(used)
@@ -144,7 +144,7 @@ class CategoryDiscoverer(ClusterMixin, BaseEstimator):  # type: ignore[misc]
             learner.set_params(run=Path(self.run) / "similarity")
         return learner.fit(*known)
 
-    def _discover(self, inputs: Tensor, rows: NDArray[np.int64], similarity: SimilarityNetwork) -> None:
+    def _discover(self, inputs: Tensor, rows: NDArray[np.int64], similarity: SimilarityNetwork) -> NDArray[np.int64]:
         seen = similarity.look(inputs)
         z = seen.embedding.numpy()
         probability = seen.probability(torch.from_numpy(rows)).numpy()
@@ -153,7 +153,11 @@ class CategoryDiscoverer(ClusterMixin, BaseEstimator):  # type: ignore[misc]
         affinity = cosine_affinity(z[rows]) if isinstance(seen.module.head, CosineHead) else probability
         found = spectral_partition(affinity, self.number_.estimate, self.seed_)
         partition = torch.from_numpy(_spread(z, rows, found))
-        network = prototype_classifier(seen.module.backbone, seen.features.mean(0), partition, self.number_.estimate)
+        pile, features, k = similarity.pile(inputs), seen.features.mean(0), self.number_.estimate
+        network = prototype_classifier(seen.module.backbone, features, partition, k)
+        firmer = mean_probabilities(network, pile, VIEWS, self.seed_).argmax(1)
+        if len(torch.unique(firmer)) == k:  # else a class would be lost
+            partition, network = firmer, prototype_classifier(seen.module.backbone, features, firmer, k)
         settings = Settings(
             epochs=self.epochs,
             batch_size=min(BATCH_SIZE, max(2, len(inputs))),
@@ -164,14 +168,16 @@ class CategoryDiscoverer(ClusterMixin, BaseEstimator):  # type: ignore[misc]
             seed=self.seed_,
         )
         run = None if self.run is None else Path(self.run) / "classifier"
-        result = learn_partition(network, similarity.pile(inputs), partition, settings, run=run, progress=self.verbose)
+        result = learn_partition(network, pile, partition, settings, run=run, progress=self.verbose)
+        outputs = mean_probabilities(network, pile, VIEWS, self.seed_).argmax(1).numpy()
         self.classifier_ = PairClassifier.of_network(
-            network, similarity.network_name_, similarity.input_form_, inputs, result.history
+            network, similarity.network_name_, similarity.input_form_, k, outputs, result.history
         )
+        return outputs
 
     def _discover_by_matrix(
-        self, X: Any, inputs: Tensor, rows: NDArray[np.int64], probability: NDArray[np.float32]
-    ) -> None:
+        self, X: Any, rows: NDArray[np.int64], probability: NDArray[np.float32]
+    ) -> NDArray[np.int64]:
         self.trust_ = trust(probability)
         self.number_ = self._number(probability, None)
         partition = spectral_partition(probability, self.number_.estimate, self.seed_)
@@ -183,6 +189,7 @@ class CategoryDiscoverer(ClusterMixin, BaseEstimator):  # type: ignore[misc]
             verbose=self.verbose,
             run=self.run,
         ).fit(_take(X, rows), partition)
+        return np.asarray(self.classifier_.predict(X))
 
     def _number(self, rows: NDArray[np.float32], similarity: SimilarityNetwork | None) -> NumberOfClasses:
         if self.n_classes is not None:

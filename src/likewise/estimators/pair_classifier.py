@@ -215,10 +215,15 @@ class PairClassifier(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Classifi
 
     @classmethod
     def of_network(
-        cls, network: nn.Module, name: str, form: InputForm, inputs: Tensor, history: list[dict[str, float]]
+        cls,
+        network: nn.Module,
+        name: str,
+        form: InputForm,
+        n_outputs: int,
+        outputs: NDArray[np.int64],
+        history: list[dict[str, float]],
     ) -> Self:
-        """A classifier whose network was trained elsewhere; its classes are the outputs that `inputs` fall in."""
-        n_outputs = predict_logits(network, inputs[:1], mean=form.mean, std=form.std).shape[1]
+        """A classifier whose network was trained elsewhere; its classes are those of the outputs that items fall in."""
         model = cls(n_outputs, network=network if name == OWN else name)
         model.input_form_ = form
         model.n_outputs_ = n_outputs
@@ -227,7 +232,7 @@ class PairClassifier(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Classifi
         model.held_out_ = Pairs.from_arrays(np.empty((0, 2)), [])
         if not form.images:
             model.n_features_in_ = form.shape[0]
-        return model._name(inputs, None, None)
+        return model._use(outputs_in_use(outputs))
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -340,12 +345,17 @@ class PairClassifier(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Classifi
     def _name(self, inputs: Tensor, labels: NDArray[Any] | None, classes: NDArray[Any] | None) -> Self:
         """Find the outputs in use and, where there are labels, call them by these."""
         outputs = self._outputs(self.network_, inputs).argmax(1).numpy()
-        self.naming_ = outputs_in_use(outputs)
-        self.outputs_ = self.naming_.outputs
-        self.unused_outputs_ = self.n_outputs_ - len(self.outputs_)
+        self._use(outputs_in_use(outputs))
         if labels is not None:
             self.naming_ = match_names(outputs, labels, self.outputs_, classes=classes, others=False)
-        self.classes_ = self.naming_.classes
+            self.classes_ = self.naming_.classes
+        return self
+
+    def _use(self, naming: Naming) -> Self:
+        self.naming_ = naming
+        self.outputs_ = naming.outputs
+        self.unused_outputs_ = self.n_outputs_ - len(self.outputs_)
+        self.classes_ = naming.classes
         return self
 
     def _naming(self) -> Naming:

@@ -4,7 +4,7 @@ from likewise.training.answer_order import LEAST_STEPS, AnswerOrder
 from likewise.training.answers import Learned, Pile, answer_loss, learn_answers
 from likewise.training.batches import Augment, Batch, Batches, TensorBatches
 from likewise.training.class_order import ClassOrder
-from likewise.training.discovery import learn_partition, prototype_classifier
+from likewise.training.discovery import learn_partition, mean_probabilities, prototype_classifier
 from likewise.training.divergence import Diverged
 from likewise.training.holding_out import hold_out
 from likewise.training.interruption import Interrupted
@@ -42,6 +42,7 @@ __all__ = [
     "learn_answers",
     "learn_partition",
     "look",
+    "mean_probabilities",
     "measure",
     "predict_logits",
     "prototype_classifier",

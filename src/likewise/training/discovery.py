@@ -14,6 +14,8 @@ from likewise.supervision import label_objective
 from likewise.training.answers import Pile
 from likewise.training.batches import TensorBatches
 from likewise.training.loop import TrainingResult, train
+from likewise.training.predict import predict_logits
+from likewise.training.randomness import AUGMENT, generator
 from likewise.training.settings import Settings
 
 SHARPNESS = 15.0  # by which a prototype's output stands out at the start, in logits
@@ -43,6 +45,20 @@ def prototype_classifier(backbone: nn.Module, features: Tensor, partition: Tenso
         last.bias[:n_clusters] = -sharpness * means.square().sum(1) / 2
     network.last = last
     return network
+
+
+@torch.no_grad()
+def mean_probabilities(network: nn.Module, pile: Pile, views: int, seed: int = 0) -> Tensor:
+    """The mean softmax (n, K) over the items as they are and `views` - 1 augmented views of each.
+
+    It is firmer than that of one view: for drawings of characters this was measured to be worth several points.
+    """
+    draw = generator(seed, AUGMENT, 0)
+    total = torch.zeros(())
+    for view in range(views):
+        seen = pile.inputs if view == 0 or pile.augment is None else pile.augment(pile.inputs, draw)
+        total = total + predict_logits(network, seen, mean=pile.mean, std=pile.std).softmax(1)
+    return total / views
 
 
 def learn_partition(
