@@ -155,9 +155,6 @@ class CategoryDiscoverer(ClusterMixin, BaseEstimator):  # type: ignore[misc]
         partition = torch.from_numpy(_spread(z, rows, found))
         pile, features, k = similarity.pile(inputs), seen.features.mean(0), self.number_.estimate
         network = prototype_classifier(seen.module.backbone, features, partition, k)
-        firmer = mean_probabilities(network, pile, VIEWS, self.seed_).argmax(1)
-        if len(torch.unique(firmer)) == k:  # else a class would be lost
-            partition, network = firmer, prototype_classifier(seen.module.backbone, features, firmer, k)
         settings = Settings(
             epochs=self.epochs,
             batch_size=min(BATCH_SIZE, max(2, len(inputs))),
