@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 from dataclasses import replace
-from pathlib import Path
+from pathlib import Path, PurePath
 from typing import Literal
 
+import numpy as np
 import torch
 
 from likewise.datasets.chunks import ItemStream
@@ -34,27 +36,27 @@ def open_folder(path: Path, size: int, channels: Literal[1, 3], strict: bool, ch
 def _list_files(path: Path) -> ImageFiles:
     if not path.is_dir():
         raise InputError(f"{path} is not a folder; give the folder that holds the images.")
-    files = list(_image_files(path))
-    if not files:
+    ids = list(_image_files(path))
+    if not ids:
         raise InputError(f"{path} holds no image; its files should end in one of {', '.join(sorted(SUFFIXES))}.")
-    relative = [file.relative_to(path) for file in files]
-    classes = [file.parts[0] if len(file.parts) > 1 else "" for file in relative]
+    classes = [name.partition("/")[0] if "/" in name else "" for name in ids]
     names = tuple(sorted(set(classes) - {""}))
     number = {name: index for index, name in enumerate(names)} | {"": -1}
-    return ImageFiles(files, [file.as_posix() for file in relative], [number[name] for name in classes], names, path)
+    return ImageFiles(ids, np.array([number[name] for name in classes]), names, path)
 
 
-def _image_files(folder: Path, above: frozenset[Path] = frozenset()) -> Iterator[Path]:
+def _image_files(folder: Path, within: str = "", above: frozenset[Path] = frozenset()) -> Iterator[str]:
+    """Names relative to the outermost folder: a million of them fit into memory, and as many Paths hardly do."""
     here = folder.resolve()
     if here in above:  # a link back to a folder that we are inside of
         return
-    for entry in sorted(folder.iterdir()):
-        if entry.name.startswith("."):
-            continue
-        if entry.is_dir():
-            yield from _image_files(entry, above | {here})
-        elif entry.suffix.lower() in SUFFIXES:
-            yield entry
+    with os.scandir(folder) as entries:
+        found = sorted((entry.name, entry.is_dir()) for entry in entries if not entry.name.startswith("."))
+    for name, is_folder in found:
+        if is_folder:
+            yield from _image_files(folder / name, f"{within}{name}/", above | {here})
+        elif PurePath(name).suffix.lower() in SUFFIXES:
+            yield within + name
 
 
 def _without_empty_classes(items: Items) -> Items:

@@ -10,6 +10,7 @@ from typing import Literal
 
 import numpy as np
 import torch
+from numpy.typing import NDArray
 
 from likewise.datasets.chunks import ItemStream, collect
 from likewise.datasets.images import UnreadableImage, read_image
@@ -23,30 +24,32 @@ CHUNK = 1024  # images read between two copies into the whole
 class ImageFiles:
     """Files that are not yet read; what is known of them before."""
 
-    paths: Sequence[Path]
-    ids: Sequence[str]
-    labels: Sequence[int]
+    ids: Sequence[str]  # paths, relative to the folder where there is one
+    labels: NDArray[np.int64]
     class_names: tuple[str, ...] = ()
-    folder: Path | None = None  # for messages: the one that they lie in
+    folder: Path | None = None
+
+    def path(self, number: int) -> Path:
+        return Path(self.ids[number]) if self.folder is None else self.folder / self.ids[number]
 
     def stream(self, size: int, channels: Literal[1, 3], strict: bool, chunk: int) -> ItemStream:
         """With `strict` the first image that cannot be read is an InputError, else `broken` of the stream names it."""
 
         def read(broken: list[str]) -> Iterator[Items]:
-            for start in range(0, len(self.paths), chunk):
-                items = self._read(range(start, min(start + chunk, len(self.paths))), size, channels, broken)
+            for start in range(0, len(self.ids), chunk):
+                items = self._read(range(start, min(start + chunk, len(self.ids))), size, channels, broken)
                 if strict and broken:
                     raise InputError(
                         f"{broken[0]} cannot be read; replace or delete it, or leave strict out to skip it."
                     )
                 if len(items):
                     yield items
-            if len(broken) == len(self.paths):
+            if len(broken) == len(self.ids):
                 raise InputError(
                     f"{self._complaint(broken)}; give {'a folder of ' if self.folder else ''}sound images."
                 )
 
-        return ItemStream(len(self.paths), read, self.ids)
+        return ItemStream(len(self.ids), read, self.ids)
 
     def load(self, size: int, channels: Literal[1, 3], strict: bool) -> Items:
         """All in memory; images that cannot be read are left out with one warning or, with `strict`, refused."""
@@ -64,17 +67,17 @@ class ImageFiles:
         kept: list[int] = []
         for number in numbers:
             try:
-                images[len(kept)] = read_image(self.paths[number], size, channels)
+                images[len(kept)] = read_image(self.path(number), size, channels)
                 kept.append(number)
             except UnreadableImage as error:
-                broken.append(f"{self.paths[number]} ({error})")
-        labels = torch.tensor([self.labels[number] for number in kept], dtype=torch.int64)
+                broken.append(f"{self.path(number)} ({error})")
+        labels = torch.from_numpy(self.labels[kept])
         ids = tuple(self.ids[number] for number in kept)
         return Items(torch.from_numpy(images[: len(kept)]), labels, self.class_names, ids)
 
     def _complaint(self, broken: list[str]) -> str:
         where = f"in {self.folder}" if self.folder else "given"
-        return f"{len(broken)} of the {len(self.paths)} images {where} cannot be read, the first is {broken[0]}"
+        return f"{len(broken)} of the {len(self.ids)} images {where} cannot be read, the first is {broken[0]}"
 
 
 def load_images(
@@ -90,6 +93,4 @@ def load_images(
         )
     if not len(paths):
         raise InputError("The list of images is empty; give at least one path.")
-    return ImageFiles([Path(path) for path in paths], [str(path) for path in paths], [-1] * len(paths)).load(
-        size, channels, strict
-    )
+    return ImageFiles([str(path) for path in paths], np.full(len(paths), -1)).load(size, channels, strict)
