@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from likewise.criteria import KCL, MCL, kcl, mcl
     from likewise.errors import InputError
-    from likewise.estimators import CategoryDiscoverer, PairClassifier, SimilarityNetwork
+    from likewise.estimators import CategoryDiscoverer, PairClassifier, SemiSupervisedClassifier, SimilarityNetwork
     from likewise.pairs import Pairs
 
 __version__ = "0.1.0"
@@ -21,6 +21,7 @@ _HOMES = {
     "InputError": "likewise.errors",
     "CategoryDiscoverer": "likewise.estimators",
     "PairClassifier": "likewise.estimators",
+    "SemiSupervisedClassifier": "likewise.estimators",
     "SimilarityNetwork": "likewise.estimators",
     "Pairs": "likewise.pairs",
 }
@@ -31,6 +32,7 @@ __all__ = [
     "InputError",
     "PairClassifier",
     "Pairs",
+    "SemiSupervisedClassifier",
     "SimilarityNetwork",
     "__version__",
     "kcl",

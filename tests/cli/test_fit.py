@@ -51,7 +51,7 @@ def files(folder: Path) -> set[str]:
 
 def test_what_a_run_holds(blobs: Path) -> None:
     run = blobs / "run"
-    assert {path.name for path in run.iterdir()} == {*fitted.FILES, "stages"}
+    assert {path.name for path in run.iterdir()} == {*fitted.files_of("fit"), "stages"}
     fit = json.loads((run / "fit.json").read_text())
     assert (Path(fit["items"]).name, fit["n_items"], fit["columns"]) == ("blobs.csv", 60, ["width", "height"])
     assert Path(fit["items"]).is_absolute()
@@ -156,7 +156,7 @@ def test_a_finished_run_says_so(blobs: Path, fit_blobs: Run, monkeypatch: pytest
     assert moved.exit_code == 0, moved.output
     assert f"{blobs / 'run'} is finished, by the same command." in moved.stdout
     assert json.loads((blobs / "run" / "fit.json").read_text())["items"] == str(blobs / "blobs.csv")
-    monkeypatch.setattr("likewise.cli.fit.read_all", refuse)  # now the files are known without reading them
+    monkeypatch.setattr("likewise.cli.fitting.read_all", refuse)  # now the files are known without reading them
     again = fit_blobs(blobs, blobs / "run")
     assert again.exit_code == 0, again.output
     assert again.stdout == moved.stdout

@@ -4,15 +4,26 @@ from __future__ import annotations
 
 from typing import Any
 
+import pytest
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from likewise import PairClassifier
+from likewise import PairClassifier, SemiSupervisedClassifier
 
 FAILING = {
-    "check_sample_weight_equivalence_on_dense_data": "batches of a network: an item of weight 0 still takes its place",
+    "PairClassifier": {
+        "check_sample_weight_equivalence_on_dense_data": "batches of a network: an item of weight 0 has its place too",
+    },
+    "SemiSupervisedClassifier": {
+        "check_classifiers_classes": "it takes -1 for a class, unless the estimator is one of scikit-learn's own",
+    },
 }
+ESTIMATORS = [
+    PairClassifier(epochs=8, batch_size=30),
+    SemiSupervisedClassifier(epochs=8, batch_size=30, learning_rate=0.003),
+]
 
 
-@parametrize_with_checks([PairClassifier(epochs=8, batch_size=30)], expected_failed_checks=lambda _: FAILING)
+@pytest.mark.filterwarnings("ignore:Every item has a label")
+@parametrize_with_checks(ESTIMATORS, expected_failed_checks=lambda estimator: FAILING[type(estimator).__name__])
 def test_scikit_learn(estimator: Any, check: Any) -> None:
     check(estimator)

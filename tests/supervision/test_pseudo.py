@@ -23,3 +23,15 @@ def test_against_a_double_loop() -> None:
 def test_no_gradient_flows() -> None:
     logits = torch.randn(4, 3, requires_grad=True)
     assert not pseudo_similarity(logits, torch.arange(4)).requires_grad
+
+
+def test_without_the_average_each_view_speaks_for_itself() -> None:
+    random = torch.Generator().manual_seed(1)
+    logits = 3 * torch.randn(8, 3, generator=random)
+    index = torch.arange(4).repeat(2)
+    same = pseudo_similarity(logits, index, averaged=False)
+    p = logits.double().softmax(1)
+    for i in range(8):
+        for j in range(8):
+            assert same[i, j] == float(p[i] @ p[j] > 0.5 or index[i] == index[j])
+    assert not torch.equal(same, pseudo_similarity(logits, index))

@@ -12,7 +12,7 @@ import typer
 from typer.core import TyperGroup
 
 from likewise import __version__
-from likewise.cli import bench, check, data, demo, export, fit, name, paper, predict, report
+from likewise.cli import bench, check, data, demo, export, fit, name, paper, predict, report, semi
 from likewise.errors import InputError
 
 
@@ -57,6 +57,7 @@ app = typer.Typer(
 app.command("demo")(demo.demo)
 app.command("check")(check.check)
 app.command("fit")(fit.fit)
+app.command("semi")(semi.semi)
 app.command("predict")(predict.predict)
 app.command("name")(name.name)
 app.command("export")(export.export)

@@ -90,6 +90,26 @@ def similarity(
     typer.echo(f"Wrote {out}.")
 
 
+@app.command()
+def semi(
+    out: Annotated[Path, typer.Option(help="The JSON file to write.")] = Path("benchmarks/semi.json"),
+    repeats: Annotated[int, typer.Option(min=1, help="Epochs of each method.")] = 5,
+    threads: Annotated[int | None, typer.Option(min=1, help="Threads; as many as torch takes where not given.")] = None,
+) -> None:
+    """An epoch of Pseudo-MCL beside an epoch of the Pi-model, which sees as much and compares no pairs."""
+    _check_writable(out)
+
+    from likewise.benchmarks.semi import compare, record, report
+    from likewise.training.run_folder import write_json
+
+    with _threads(threads):
+        measured = compare(repeats=repeats)
+        write_json(out, record(measured))
+    for line in report(measured):
+        typer.echo(line)
+    typer.echo(f"Wrote {out}.")
+
+
 @contextmanager
 def _threads(number: int | None) -> Iterator[None]:
     """So many of torch's threads, if a number is given, and as many as before afterwards."""

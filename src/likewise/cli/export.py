@@ -19,15 +19,15 @@ EXAMPLE = """\
 
 
 def export(
-    run: Annotated[Path, typer.Argument(help="The folder that fit wrote.")],
+    run: Annotated[Path, typer.Argument(help="The folder that fit or semi wrote.")],
     onnx: Annotated[Path, typer.Option(help="The .onnx file to write.")],
 ) -> None:
     """Write the classifier as an ONNX file, once it agrees with torch."""
     check_file(onnx, "--onnx", (".onnx",))
 
-    from likewise.estimators import PairClassifier, export_onnx
+    from likewise.estimators import export_onnx, load_classifier
 
-    model = PairClassifier.load(run)
+    model = load_classifier(run)
     form, found = model.input_form_, model.naming_.columns >= 0
     with writing(onnx, "--onnx"):
         difference = export_onnx(

@@ -3,15 +3,22 @@
 from __future__ import annotations
 
 import re
+import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from likewise.cli.items import Given
 from likewise.errors import InputError
 
 if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
     from likewise.datasets.table import Rows
+
+REMEDY = "Correct it, or give --items."  # of an id that is not there
 
 
 @dataclass(frozen=True)
@@ -49,7 +56,7 @@ def read_few_labels(path: Path) -> FewLabels:
     return FewLabels(rows, known, [ids[row] for row in known], [labels[row] for row in known])
 
 
-def positions(few: FewLabels, names: Sequence[str], n_items: int) -> list[int]:
+def positions(few: FewLabels, names: Sequence[str], n_items: int, remedy: str = REMEDY) -> list[int]:
     """Where the labelled items stand among all, by their names; by their row numbers where no name is a number."""
     from likewise.pairs.columns import ROW_NUMBER
 
@@ -61,11 +68,39 @@ def positions(few: FewLabels, names: Sequence[str], n_items: int) -> list[int]:
         position = int(name) if counted else by_name.get(name, -1)
         if not 0 <= position < n_items:
             among = f"the {n_items:,} items" + (", counted from 0" if counted else "")
-            raise few.refuse(place, f"the id is {name!r}, which is not among {among}. Correct it, or give --items.")
+            raise few.refuse(place, f"the id is {name!r}, which is not among {among}. {remedy}")
         if position in found:
             raise few.refuse(place, f"the id {name!r} stands there twice. Keep one of the two.")
         found[position] = name
     return list(found)
+
+
+@dataclass(frozen=True, eq=False)
+class LabelledItems:
+    """Labels of some of the items that could be read."""
+
+    positions: NDArray[np.int64]  # (m,)
+    labels: NDArray[np.str_]  # (m,)
+
+    def __len__(self) -> int:
+        return len(self.labels)
+
+
+def find_labels(few: FewLabels, given: Given, remedy: str = REMEDY) -> LabelledItems:
+    """The labels with positions among the items; those of images that cannot be read are left out."""
+    import numpy as np
+
+    n_named = len(given.names) or len(given.items)
+    found, labels = np.array(positions(few, given.names, n_named, remedy), dtype=np.int64), np.array(few.labels)
+    if n_named == len(given.items):
+        return LabelledItems(found, labels)
+    readable = set(given.items.ids)
+    there = np.array([name in readable for name in given.names])
+    kept = there[found]
+    if lost := int((~kept).sum()):
+        what = "1 label is of an image" if lost == 1 else f"{lost:,} labels are of images"
+        warnings.warn(f"{what} that cannot be read, and will not be used.", stacklevel=2)
+    return LabelledItems((np.cumsum(there) - 1)[found[kept]], labels[kept])
 
 
 def _called(names: Sequence[str], rows: Rows) -> str:

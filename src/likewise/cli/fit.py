@@ -3,25 +3,23 @@
 from __future__ import annotations
 
 import dataclasses
-import shlex
 import sys
 import warnings
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
 from likewise.cli import fitted
-from likewise.cli.items import Given, find_answers, read_all
-from likewise.cli.places import check_folder, writing
+from likewise.cli.fitting import Told, class_sizes, fit_into, items_in_words, next_commands
+from likewise.cli.items import Given, find_answers
 from likewise.errors import InputError
 
 if TYPE_CHECKING:
+    from likewise.datasets import ItemStream
     from likewise.estimators import PairClassifier
     from likewise.pairs import Pairs
-
-MOST_CLASSES = 30  # whose sizes are printed
 
 
 def fit(
@@ -75,49 +73,28 @@ def fit(
         "seed": seed,
         "device": device,
     }
-    check_folder(out, "--out")
+    fit_into(
+        out,
+        items,
+        Told(pairs, lambda stream: _read(pairs, stream), _unit, fitted.answers_sha256),
+        lambda given, answers: _learn(items, given, answers, out, arguments),
+        command="fit",
+        arguments=arguments,
+        strict=strict,
+    )
 
-    from likewise.datasets import open_items
-    from likewise.networks import NAMES
+
+def _read(path: Path, stream: ItemStream) -> Callable[[Given], Pairs]:
     from likewise.pairs import Pairs
 
-    if network not in (None, *NAMES):
-        raise InputError(f"There is no network named {network!r}; give --network one of {', '.join(NAMES)}.")
-    before = fitted.read_fit(out)
-    fitted.refuse_other_arguments(out, before, arguments)
-    channels: Literal[1, 3] = 1 if grey else 3
-    stream = open_items(items, size=size, channels=channels, strict=strict)
-    answers = Pairs.read(pairs)
+    answers = Pairs.read(path)
     if stream.names:
-        answers.index(stream.names)  # a wrong id is found before many images are read
-    stamp = fitted.stamp([pairs, *([items / name for name in stream.names] or [items])])
-    if before is not None and before.stamp == stamp and fitted.is_finished(out):
-        _print_finished(out)
-        return
+        answers.index(stream.names)
+    return lambda given: find_answers(answers, given)
 
-    given = read_all(stream)
-    answers = find_answers(answers, given)
-    begun = fitted.Fit(
-        items=str(items.absolute()),
-        n_items=len(given.items),
-        columns=given.items.columns,
-        answers=str(pairs.absolute()),
-        unit=answers.source.unit,
-        arguments=arguments,
-        items_sha256=fitted.items_sha256(given.items),
-        answers_sha256=fitted.answers_sha256(answers),
-        stamp=stamp,
-    )
-    fitted.refuse_other_data(out, before, begun)
-    with writing(out, "--out"), fitted.begun(out, begun):
-        if before is not None and fitted.is_finished(out):
-            _print_finished(out)
-            return
-        for line in _introduction(items, given, answers, classes):
-            typer.echo(line)
-        model, metrics = _learn(given, answers, out, arguments)
-    for line in _outcome(out, model, metrics):
-        typer.echo(line)
+
+def _unit(answers: Pairs) -> str:
+    return answers.source.unit
 
 
 def _noise(text: str) -> float | Literal["learn"]:
@@ -132,7 +109,7 @@ def _noise(text: str) -> float | Literal["learn"]:
     return rate
 
 
-def _learn(given: Given, answers: Pairs, out: Path, arguments: dict[str, Any]) -> tuple[PairClassifier, dict[str, Any]]:
+def _learn(items: Path, given: Given, answers: Pairs, out: Path, arguments: dict[str, Any]) -> list[str]:
     """Train, and write what came of it; metrics.json comes last and so says that the run is whole."""
     import numpy as np
 
@@ -140,8 +117,8 @@ def _learn(given: Given, answers: Pairs, out: Path, arguments: dict[str, Any]) -
     from likewise.training import write_json
     from likewise.training.run_folder import write_history
 
-    if len(given.items) < 2:
-        raise InputError("There is only one item; give at least two, and answers about them.")
+    for line in _introduction(items, given, answers, arguments["classes"]):
+        typer.echo(line)
     itself = int((answers.left == answers.right).sum())
     if itself:
         what = "1 answer speaks" if itself == 1 else f"{itself:,} answers speak"
@@ -161,7 +138,7 @@ def _learn(given: Given, answers: Pairs, out: Path, arguments: dict[str, Any]) -
     write_history(out / "history.csv", model.history_)
     model.save(out)
     write_json(out / "metrics.json", metrics)
-    return model, metrics
+    return list(_outcome(out, model, metrics))
 
 
 def _metrics(model: PairClassifier, given: Given, out: Path) -> dict[str, Any]:
@@ -198,7 +175,7 @@ def _metrics(model: PairClassifier, given: Given, out: Path) -> dict[str, Any]:
 
 def _introduction(items: Path, given: Given, answers: Pairs, classes: int) -> Iterator[str]:
     same, different = int((answers.same > 0.5).sum()), int((answers.same < 0.5).sum())
-    yield f"{items}: {len(given.items):,} {'images' if given.items.inputs.ndim == 4 else 'items'}"
+    yield items_in_words(items, given)
     yield f"{answers.source.file}: {len(answers):,} answers, {same:,} same and {different:,} different"
     yield f"Learning {classes} classes; Ctrl-C stops, and the same command goes on."
 
@@ -208,11 +185,7 @@ def _outcome(out: Path, model: PairClassifier, metrics: dict[str, Any]) -> Itera
     unused = model.unused_outputs_
     idle = f"; {unused} of {model.n_outputs_} outputs {'is' if unused == 1 else 'are'} not used" if unused else ""
     yield f"\nFound {len(model.classes_)} classes{idle}:"
-    yield "  class  items"
-    for name in model.classes_[:MOST_CLASSES].tolist():
-        yield f"  {name:>5}  {sizes.get(name, 0):>5,}"
-    if len(model.classes_) > MOST_CLASSES:
-        yield f"  and {len(model.classes_) - MOST_CLASSES} more"
+    yield from class_sizes(model.classes_.tolist(), sizes)
     yield f"\n{_held_out_in_words(metrics['held_out'])}"
     if metrics["noise"]:
         yield f"The rate of wrong answers is taken to be {100 * metrics['noise']:.1f} %."
@@ -222,7 +195,7 @@ def _outcome(out: Path, model: PairClassifier, metrics: dict[str, Any]) -> Itera
         )
         yield f"The pairs that nobody answered {used}."
     yield f"\nWrote {out} in {metrics['seconds']:.0f} seconds of training. Next:"
-    yield from _next_commands(out)
+    yield from next_commands(out, "fit")
 
 
 def _held_out_in_words(measured: dict[str, Any]) -> str:
@@ -238,16 +211,3 @@ def _held_out_in_words(measured: dict[str, Any]) -> str:
         + ", ".join(f"{hits:,} of {n:,} {kind}" for kind, hits, n in kinds)
         + "."
     )
-
-
-def _print_finished(out: Path) -> None:
-    typer.echo(f"{out} is finished, by the same command. Next:")
-    for line in _next_commands(out):
-        typer.echo(line)
-
-
-def _next_commands(out: Path) -> Iterator[str]:
-    run = shlex.quote(str(out))
-    yield f"  likewise report {run}"
-    yield f"  likewise name {run} --labels few.csv"
-    yield f"  likewise predict {run} NEW_ITEMS --out predictions.csv"

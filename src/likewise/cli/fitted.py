@@ -1,10 +1,11 @@
-"""A run's folder as `fit` leaves it and the other commands find it.
+"""A run's folder as `fit` and `semi` leave it and the other commands find it.
 
 fit.json           what was fitted to what; the first file of all
 stages/            the checkpoints of the training, so that the same command goes on where it was
-answers.parquet    left, right, same, weight, line (where the answer stands in its file), held_out
+answers.parquet    of `fit`: left, right, same, weight, line (where the answer stands in its file), held_out
+labels.parquet     of `semi`: id (the row number of an item without one), label, held_out
 history.csv        a row an epoch
-model.safetensors, classifier.json    the classifier, as `PairClassifier.load` reads it
+model.safetensors, classifier.json    the classifier, as `load_classifier` reads it
 metrics.json       the figures; the last file of all
 """
 
@@ -13,7 +14,7 @@ from __future__ import annotations
 import dataclasses
 import hashlib
 import shutil
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -26,27 +27,35 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
+    from likewise.cli.few_labels import LabelledItems
     from likewise.datasets import Items
-    from likewise.estimators import PairClassifier
+    from likewise.estimators import NetworkClassifier
     from likewise.pairs import Pairs
 
 FORMAT = 1
-FILES = ("fit.json", "answers.parquet", "history.csv", "model.safetensors", "classifier.json", "metrics.json")
+FILES = ("fit.json", "history.csv", "model.safetensors", "classifier.json", "metrics.json")
+TOLD = {"fit": "answers", "semi": "labels"}  # what each command is told of the items
 
 
 @dataclass(frozen=True)
 class Fit:
     """What was fitted to what: fit.json."""
 
+    command: str  # "fit" or "semi"
     items: str  # absolute path
     n_items: int
     columns: tuple[str, ...]  # of a table
-    answers: str  # absolute path
-    unit: str  # what the lines of the answers count: "line" or "row"
+    told: str  # absolute path of the answers or labels
+    unit: str  # what their lines count: "line" or "row"
     arguments: dict[str, Any]
     items_sha256: str
-    answers_sha256: str
+    told_sha256: str
     stamp: str  # of the files, so that a finished run is known without reading them
+
+    @property
+    def word(self) -> str:
+        """For what it was told: "answers" or "labels"."""
+        return TOLD[self.command]
 
     def write(self, run: Path) -> None:
         from likewise.training import write_json
@@ -63,7 +72,8 @@ def read_fit(run: Path) -> Fit | None:
         return None
     record = read_json(path)
     names = [field.name for field in dataclasses.fields(Fit)]
-    if not isinstance(record, dict) or record.get("format") != FORMAT or not set(names) <= record.keys():
+    known = isinstance(record, dict) and record.get("format") == FORMAT and set(names) <= record.keys()
+    if not known or record["command"] not in TOLD:
         raise InputError(f"{path} was not written by `fit` of Likewise {__version__}; fit again, into another folder.")
     return Fit(**{name: record[name] for name in names} | {"columns": tuple(record["columns"])})
 
@@ -73,9 +83,10 @@ def require_fit(run: Path) -> Fit:
     fit = read_fit(run)
     if fit is None:
         raise InputError(f"{run} was not written by `likewise fit`: fit.json is missing; give the folder of a fit.")
-    missing = [name for name in FILES if not (run / name).exists()]
+    missing = [name for name in files_of(fit.command) if not (run / name).exists()]
     if missing:
-        raise InputError(f"{run} is not finished, {missing[0]} is missing; run its `likewise fit` again to go on.")
+        again = f"run its `likewise {fit.command}` again to go on"
+        raise InputError(f"{run} is not finished, {missing[0]} is missing; {again}.")
     return fit
 
 
@@ -91,17 +102,22 @@ def items_of(run: Path, given: Path | None) -> Path:
     return Path(fit.items)
 
 
-def columns_of(run: Path, model: PairClassifier) -> tuple[str, ...]:
+def columns_of(run: Path, model: NetworkClassifier) -> tuple[str, ...]:
     """The columns of a table that the model takes; none where it was not fitted to a table."""
     fit = read_fit(run)
     return tuple(getattr(model, "feature_names_in_", ())) if fit is None else fit.columns
 
 
-def is_finished(run: Path) -> bool:
-    return all((run / name).exists() for name in FILES)
+def files_of(command: str) -> tuple[str, ...]:
+    """All files of a run that is finished."""
+    return (*FILES, f"{TOLD[command]}.parquet")
 
 
-def refuse_other_arguments(run: Path, old: Fit | None, arguments: dict[str, Any]) -> None:
+def is_finished(run: Path, command: str) -> bool:
+    return all((run / name).exists() for name in files_of(command))
+
+
+def refuse_other_arguments(run: Path, old: Fit | None, command: str, arguments: dict[str, Any]) -> None:
     """Refuse a folder that holds something else than this fit."""
     from likewise.training.run_folder import first_difference, plain
 
@@ -109,6 +125,8 @@ def refuse_other_arguments(run: Path, old: Fit | None, arguments: dict[str, Any]
         if run.is_dir() and any(not path.name.startswith(".") for path in run.iterdir()):
             raise InputError(f"{run} holds other files; give --out a new folder.")
         return
+    if old.command != command:
+        raise InputError(f"{run} was begun by `likewise {old.command}`; give --out another folder.")
     difference = first_difference(old.arguments, plain(arguments))
     if difference:
         name, was, now = difference
@@ -117,10 +135,10 @@ def refuse_other_arguments(run: Path, old: Fit | None, arguments: dict[str, Any]
 
 
 def refuse_other_data(run: Path, old: Fit | None, new: Fit) -> None:
-    for name in ("items", "answers"):
+    for name, word in (("items", "items"), ("told", new.word)):
         if old is not None and getattr(old, f"{name}_sha256") != getattr(new, f"{name}_sha256"):
             raise InputError(
-                f"{run} was begun with other {name}, or with those in {getattr(new, name)} before they changed; "
+                f"{run} was begun with other {word}, or with those in {getattr(new, name)} before they changed; "
                 "give --out another folder."
             )
 
@@ -201,4 +219,35 @@ def read_answers(run: Path, fit: Fit) -> tuple[Pairs, NDArray[np.int64]]:
         lines, held_out = (further[name].to_numpy() for name in ("line", "held_out"))
     except (pa.ArrowException, KeyError) as error:
         raise InputError(f"{path} was not written by `likewise fit`; fit again, into another folder.") from error
-    return dataclasses.replace(pairs, source=Source(lines, fit.answers, fit.unit)), lines[held_out]
+    return dataclasses.replace(pairs, source=Source(lines, fit.told, fit.unit)), lines[held_out]
+
+
+def labels_sha256(told: LabelledItems) -> str:
+    found = hashlib.sha256(told.positions.tobytes())
+    found.update("\n".join(told.labels.tolist()).encode(errors="surrogateescape"))
+    return found.hexdigest()
+
+
+def write_labels(path: Path, told: LabelledItems, ids: Sequence[str], held_out: NDArray[np.bool_]) -> None:
+    """All labels, as `read_few_labels` takes them, and a column of our own."""
+    import pyarrow as pa
+    import pyarrow.parquet
+
+    from likewise.files import replacing
+
+    names = [ids[place] for place in told.positions.tolist()] if ids else told.positions
+    with replacing(path) as file:
+        table = pa.table({"id": names, "label": told.labels.tolist(), "held_out": held_out})
+        pyarrow.parquet.write_table(table, file, store_schema=False)
+
+
+def read_held_out(path: Path) -> NDArray[np.bool_]:
+    """Which of the labels were held out, (m,)."""
+    import pyarrow as pa
+    import pyarrow.parquet
+
+    try:
+        held_out: NDArray[np.bool_] = pyarrow.parquet.read_table(path, columns=["held_out"])["held_out"].to_numpy()
+    except (pa.ArrowException, KeyError) as error:
+        raise InputError(f"{path} was not written by `likewise semi`; run it again, into another folder.") from error
+    return held_out

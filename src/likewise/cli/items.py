@@ -14,7 +14,7 @@ from likewise.errors import InputError
 
 if TYPE_CHECKING:
     from likewise.datasets import Items, ItemStream
-    from likewise.estimators import PairClassifier
+    from likewise.estimators import NetworkClassifier
     from likewise.pairs import Pairs
 
 MOST_LISTED = 10  # broken files
@@ -78,7 +78,7 @@ def find_answers(pairs: Pairs, given: Given) -> Pairs:
 
 
 def open_for(
-    model: PairClassifier, path: Path, *, columns: Sequence[str], strict: bool = False, chunk: int = 1024
+    model: NetworkClassifier, path: Path, *, columns: Sequence[str], strict: bool = False, chunk: int = 1024
 ) -> ItemStream:
     """Items in the form that the model takes: images of its size, or the columns that it was fitted to."""
     from likewise.datasets import open_items
@@ -92,7 +92,7 @@ def open_for(
     return open_items(path, size=shape[1], channels=channels, strict=strict, chunk=chunk)
 
 
-def check_shape(items: Items, model: PairClassifier, path: Path) -> Items:
+def check_shape(items: Items, model: NetworkClassifier, path: Path) -> Items:
     """Refuse items that the model does not take."""
     found, wanted = tuple(items.inputs.shape[1:]), model.input_form_.shape
     if found != wanted:

@@ -15,11 +15,11 @@ from likewise.cli.items import check_shape, features_or_images, open_for
 from likewise.cli.places import check_folder, writing
 
 if TYPE_CHECKING:
-    from likewise.estimators import PairClassifier
+    from likewise.estimators import NetworkClassifier
 
 
 def name(
-    run: Annotated[Path, typer.Argument(help="The folder that fit wrote.")],
+    run: Annotated[Path, typer.Argument(help="The folder that fit or semi wrote.")],
     labels: Annotated[Path, typer.Option(help="A .csv or .parquet table of a few items: id, label.")],
     items: Annotated[
         Path | None, typer.Option(help="Where these items are, if not where they were.", show_default=False)
@@ -28,9 +28,9 @@ def name(
     """Name the classes by a few labelled items."""
     import numpy as np
 
-    from likewise.estimators import PairClassifier
+    from likewise.estimators import load_classifier
 
-    model = PairClassifier.load(run)
+    model = load_classifier(run)
     few = read_few_labels(labels)
     check_folder(run, "RUN")
     X, told = _inputs(model, run, items, few)
@@ -42,7 +42,7 @@ def name(
     typer.echo(f"\nNext:\n  likewise predict {shlex.quote(str(run))} NEW_ITEMS --out predictions.csv")
 
 
-def _inputs(model: PairClassifier, run: Path, items: Path | None, few: FewLabels) -> tuple[Any, Any]:
+def _inputs(model: NetworkClassifier, run: Path, items: Path | None, few: FewLabels) -> tuple[Any, Any]:
     """The labelled items and their labels; of a folder only these are read."""
     import numpy as np
     import torch
@@ -65,7 +65,7 @@ def _inputs(model: PairClassifier, run: Path, items: Path | None, few: FewLabels
     return features_or_images(found), np.array(told)
 
 
-def _table(model: PairClassifier, said: Any, told: Any) -> Iterator[str]:
+def _table(model: NetworkClassifier, said: Any, told: Any) -> Iterator[str]:
     """Each output, its name, and how many of the few items of that name are in it."""
     naming = model.naming_
     width = max(len("name"), *(len(str(each)) for each in naming.classes))

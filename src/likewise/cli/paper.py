@@ -50,6 +50,39 @@ def table1(
 
 
 @app.command()
+def table4(
+    dataset: str | None = typer.Option(None, help="cifar10, mnist or digits; all where not given."),
+    network: str | None = typer.Option(None, help="resnet18, the paper's, or lenet."),
+    method: str | None = typer.Option(
+        None, help="supervised, pseudo-label, pi-model, vat, spn-mcl, pseudo-mcl or pseudo-mcl+."
+    ),
+    split: int | None = typer.Option(None, help="Which random choice of labels, from 0; else those of the recipe."),
+    epochs: int | None = typer.Option(None, help="Of the second stage; the schedules are compressed in proportion."),
+    data: Path | None = DATA,
+    runs: Path = RUNS,
+    results: Path = RESULTS,
+) -> None:
+    """Run the entries of Table 4 and its smaller sisters that fit every option given, and record their errors.
+
+    An entry that has a record is not run again.
+    """
+    from likewise.paper.table4_entries import select_semi, semi_recipes
+
+    entries = select_semi(semi_recipes(), dataset=dataset, network=network, method=method, split=split, epochs=epochs)
+    typer.echo(f"Table 4, {len(entries)} {'entry' if len(entries) == 1 else 'entries'}:")
+    for entry in entries:
+        typer.echo(f"  {entry.name}")
+
+    from likewise.paper.table4 import run_semi_entries
+
+    for record, path, ran in run_semi_entries(entries, data=data, runs=runs, results=results):
+        typer.echo(
+            f"{path}: {'' if ran else 'there already; '}error {record.error:.2f} %, supervised "
+            f"{record.supervised_error:.2f} %; {record.cpu_seconds / 60:.1f} core-minutes"
+        )
+
+
+@app.command()
 def answers(
     dataset: str = typer.Option("digits", help="digits or mnist."),
     answers: list[int] = typer.Option([], help="How many random answers; give it once for each number you want."),

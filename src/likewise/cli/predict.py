@@ -19,13 +19,13 @@ from likewise.errors import InputError
 
 if TYPE_CHECKING:
     from likewise.datasets import ItemStream
-    from likewise.estimators import PairClassifier
+    from likewise.estimators import NetworkClassifier
 
 DIGITS = 6  # of a probability in a CSV file
 
 
 def predict(
-    run: Annotated[Path, typer.Argument(help="The folder that fit wrote.")],
+    run: Annotated[Path, typer.Argument(help="The folder that fit or semi wrote.")],
     items: Annotated[
         Path, typer.Argument(help="A folder of images, a .csv or .parquet table of features, an .npy or .npz file.")
     ],
@@ -40,10 +40,10 @@ def predict(
     if out.resolve() == items.resolve():
         raise InputError(f"{out} holds the items; give --out another name.")
 
-    from likewise.estimators import PairClassifier
+    from likewise.estimators import load_classifier
     from likewise.files import replacing
 
-    model = PairClassifier.load(run)
+    model = load_classifier(run)
     stream = open_for(model, items, columns=columns_of(run, model), strict=strict, chunk=batch)
     with writing(out, "--out"), replacing(out) as file:
         write = _write_csv if out.suffix.lower() == ".csv" else _write_parquet
@@ -56,7 +56,7 @@ def predict(
         )
 
 
-def _predictions(model: PairClassifier, stream: ItemStream, path: Path) -> Iterator[Any]:
+def _predictions(model: NetworkClassifier, stream: ItemStream, path: Path) -> Iterator[Any]:
     """Arrow tables of id, class and probability; a bar on a terminal shows how far it is."""
     import pyarrow as pa
     from rich.console import Console

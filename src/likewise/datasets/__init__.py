@@ -17,6 +17,7 @@ from likewise.datasets.jitter import Jitter
 from likewise.datasets.omniglot import load_omniglot
 from likewise.datasets.statistics import channel_statistics
 from likewise.datasets.stream import load_items, open_items
+from likewise.datasets.strong import Strong
 from likewise.datasets.table import load_table
 from likewise.errors import InputError
 
@@ -27,6 +28,7 @@ __all__ = [
     "ItemStream",
     "Items",
     "Jitter",
+    "Strong",
     "channel_statistics",
     "image_tensor",
     "load",

@@ -2,36 +2,28 @@
 
 from __future__ import annotations
 
-import copy
 import math
-import warnings
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any, Literal, Self
+from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
-import torch
 from numpy.typing import ArrayLike, NDArray
-from sklearn.base import BaseEstimator, ClassifierMixin, ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.metrics import accuracy_score
-from sklearn.utils.validation import _check_sample_weight, check_is_fitted, column_or_1d, validate_data
+from sklearn.utils.validation import _check_sample_weight, column_or_1d
 from torch import Tensor, nn
 
 from likewise.errors import InputError
-from likewise.estimators.inputs import InputForm, are_images, index_pairs_of, read_images, seed_of
-from likewise.estimators.naming import Naming, match_names, outputs_in_use
-from likewise.estimators.saved import OWN, read_classifier, write_classifier
+from likewise.estimators.inputs import InputForm
+from likewise.estimators.naming import match_names, outputs_in_use
+from likewise.estimators.network_classifier import STEPS, Network, NetworkClassifier
+from likewise.estimators.saved import OWN
 from likewise.estimators.task import Task, answers_task, checksum, index_answers, labels_task, read_labels
-from likewise.networks import build
 from likewise.pairs import Pairs
 from likewise.training import LEAST_STEPS, Augment, Pile, Settings, learn_answers, predict_logits
 
-Network = nn.Module | Callable[[int, tuple[int, ...]], nn.Module] | str | None
 
-STEPS = 640  # of each stage, where ten times through the items are fewer
-
-
-class PairClassifier(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClassifierMixin, BaseEstimator):  # type: ignore[misc]
+class PairClassifier(NetworkClassifier):
     """Learns classes from answers whether two items are the same, and puts unseen items in them.
 
     Parameters
@@ -66,8 +58,11 @@ class PairClassifier(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Classifi
     array(['ant', 'bee', 'cat'], dtype='<U3')
     """
 
-    naming_: Naming
-    outputs_: NDArray[np.int64]
+    saved_facts: ClassVar[tuple[str, ...]] = ("noise", "unlabelled")
+
+    noise_: float
+    unlabelled_: bool
+    held_out_: Pairs
 
     def __init__(
         self,
@@ -149,27 +144,6 @@ class PairClassifier(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Classifi
         self._learn(make, self.input_form_.check(inputs), labels, task, self.starts if first else 1)
         return self._name(inputs, labels, everything) if first or not self.naming_.named else self
 
-    def predict(self, X: Any) -> NDArray[Any]:
-        """The class of each item."""
-        best = self.predict_proba(X).argmax(1)
-        return np.asarray(self.classes_[best])
-
-    def predict_proba(self, X: Any) -> NDArray[np.float32]:
-        """The probability of each class of `classes_`, (n, classes)."""
-        return np.asarray(self._naming().probabilities(self._logits(X)))
-
-    def predict_same(self, X: Any, index_pairs: ArrayLike) -> NDArray[np.float32]:
-        """s_hat: the probability that two rows of X share a class, for index_pairs (m, 2)."""
-        p = self._logits(X).softmax(1).numpy()
-        rows = index_pairs_of(index_pairs, len(p))
-        return np.asarray(np.einsum("ik,ik->i", p[rows[:, 0]], p[rows[:, 1]]))
-
-    def transform(self, X: Any) -> NDArray[np.float32]:
-        """What the network sees in each item: the features below its last layer, or its logits where it names none."""
-        check_is_fitted(self)
-        network = _Features(self.network_) if hasattr(self.network_, "features") else self.network_
-        return np.asarray(self._outputs(network, self._inputs(X, reset=False)).numpy())
-
     def score(
         self, X: Any, y: ArrayLike | None = None, sample_weight: ArrayLike | None = None, *, pairs: Pairs | None = None
     ) -> float:
@@ -187,31 +161,6 @@ class PairClassifier(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Classifi
         matched = match_names(outputs, truth, naming.outputs, others=False)
         hits = (outputs[:, None] == matched.columns) & (truth[:, None] == matched.classes)  # (n, classes)
         return float(accuracy_score(np.ones(len(hits)), hits.any(1), sample_weight=sample_weight))
-
-    def name_classes(self, X: Any, y: ArrayLike) -> Self:
-        """Give the outputs the names of a few labelled items, by the matching that agrees with most of them.
-
-        An output in use that meets no name is called by its number, as in "output 3".
-        """
-        truth = column_or_1d(y)
-        outputs = self._logits(X).argmax(1).numpy()
-        self.naming_ = match_names(outputs, truth, self.outputs_, others=True)
-        self.classes_ = self.naming_.classes
-        if len(missing := self.classes_[self.naming_.columns < 0]):
-            names = ", ".join(str(name) for name in missing)
-            warnings.warn(f"No output is left for {names}: their items share one with another class.", stacklevel=2)
-        return self
-
-    def save(self, folder: Path | str) -> None:
-        """Write the classifier to a folder, as JSON and safetensors."""
-        check_is_fitted(self)
-        write_classifier(Path(folder), self)
-
-    @classmethod
-    def load(cls, folder: Path | str, *, network: nn.Module | None = None) -> Self:
-        """Read a classifier that `save` wrote; one with a network of your own needs it again, for its form alone."""
-        classifier: Self = read_classifier(Path(folder), cls, network)
-        return classifier
 
     @classmethod
     def of_network(
@@ -232,17 +181,21 @@ class PairClassifier(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Classifi
         model.held_out_ = Pairs.from_arrays(np.empty((0, 2)), [])
         if not form.images:
             model.n_features_in_ = form.shape[0]
-        return model._use(outputs_in_use(outputs))
+        naming = outputs_in_use(outputs)
+        model._set_naming(naming, naming.outputs)
+        return model
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.target_tags.required = False  # pairs may stand in its place
-        tags.transformer_tags.preserves_dtype = ["float32"]
         return tags
 
-    @property
-    def _n_features_out(self) -> int:
-        return int(getattr(self.network_, "n_features", self.n_outputs_))
+    @classmethod
+    def load(cls, folder: Path | str, *, network: nn.Module | None = None) -> Self:
+        """Read a classifier that `save` wrote; one with a network of your own needs it again, for its form alone."""
+        classifier = super().load(folder, network=network)
+        classifier.held_out_ = Pairs.from_arrays(np.empty((0, 2)), [])
+        return classifier
 
     def _check_parameters(self) -> None:
         if self.noise != "learn" and not (isinstance(self.noise, int | float) and 0 <= self.noise < 0.5):
@@ -251,12 +204,6 @@ class PairClassifier(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Classifi
             raise InputError(f"held_out must be a share from 0 to below 1, got {self.held_out!r}.")
         if self.starts < 1:
             raise InputError(f"starts must be 1 or more, got {self.starts!r}.")
-
-    def _inputs(self, X: Any, reset: bool) -> Tensor:
-        if are_images(X):
-            return read_images(X, self.image_size)
-        features = validate_data(self, X, reset=reset, dtype=np.float32, ensure_min_samples=2 if reset else 1)
-        return torch.from_numpy(np.array(features))  # a copy of our own, which torch may write to
 
     def _n_outputs(self, labels: NDArray[Any] | None) -> int:
         n_classes = self.n_classes
@@ -270,18 +217,6 @@ class PairClassifier(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Classifi
         if n_classes is None or n_classes < 2:
             raise InputError(f"n_classes must be 2 or more when learning from pairs, got {n_classes}.")
         return int(n_classes)
-
-    def _factory(self) -> Callable[[int], nn.Module]:
-        chosen, k, shape = self.network, self.n_outputs_, self.input_form_.shape
-        if chosen is None:
-            chosen = "lenet" if len(shape) == 3 and min(shape[1:]) >= 4 else "mlp"
-        if isinstance(chosen, str):
-            name = chosen
-            return lambda seed: build(name, k, shape, seed=seed)
-        if isinstance(chosen, nn.Module):
-            module = chosen
-            return lambda seed: copy.deepcopy(module)
-        return lambda seed: chosen(k, shape)
 
     def _task(self, X: Any, labels: NDArray[Any] | None, pairs: Pairs | None, sample_weight: ArrayLike | None) -> Task:
         seed = self._seed()
@@ -345,40 +280,9 @@ class PairClassifier(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Classifi
     def _name(self, inputs: Tensor, labels: NDArray[Any] | None, classes: NDArray[Any] | None) -> Self:
         """Find the outputs in use and, where there are labels, call them by these."""
         outputs = self._outputs(self.network_, inputs).argmax(1).numpy()
-        self._use(outputs_in_use(outputs))
+        naming = outputs_in_use(outputs)
+        in_use = naming.outputs
         if labels is not None:
-            self.naming_ = match_names(outputs, labels, self.outputs_, classes=classes, others=False)
-            self.classes_ = self.naming_.classes
+            naming = match_names(outputs, labels, in_use, classes=classes, others=False)
+        self._set_naming(naming, in_use)
         return self
-
-    def _use(self, naming: Naming) -> Self:
-        self.naming_ = naming
-        self.outputs_ = naming.outputs
-        self.unused_outputs_ = self.n_outputs_ - len(self.outputs_)
-        self.classes_ = naming.classes
-        return self
-
-    def _naming(self) -> Naming:
-        check_is_fitted(self)
-        return self.naming_
-
-    def _logits(self, X: Any) -> Tensor:
-        check_is_fitted(self)
-        return self._outputs(self.network_, self._inputs(X, reset=False))
-
-    def _outputs(self, network: nn.Module, inputs: Tensor) -> Tensor:
-        form = self.input_form_
-        return predict_logits(network, form.check(inputs), mean=form.mean, std=form.std)
-
-    def _seed(self) -> int:
-        return seed_of(self.random_state)
-
-
-class _Features(nn.Module):
-    def __init__(self, network: nn.Module) -> None:
-        super().__init__()
-        self.network = network
-
-    def forward(self, inputs: Tensor) -> Tensor:
-        features: Tensor = self.network.features(inputs)  # type: ignore[operator]
-        return features.flatten(1)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -17,16 +18,16 @@ from likewise.errors import InputError
 from likewise.estimators.inputs import InputForm
 from likewise.estimators.naming import Naming
 from likewise.networks import build
-from likewise.pairs import Pairs
 from likewise.training import read_json, write_json, write_model
 
 if TYPE_CHECKING:
-    from likewise.estimators.pair_classifier import PairClassifier
+    from likewise.estimators.network_classifier import NetworkClassifier
 
 FORMAT = 1
 OWN = "a network of your own"
 KEYS = frozenset(
     [
+        "kind",
         "network",
         "parameters",
         "input",
@@ -36,15 +37,13 @@ KEYS = frozenset(
         "classes",
         "class_outputs",
         "named",
-        "noise",
-        "unlabelled",
         "history",
         "sha256",
     ]
 )
 
 
-def write_classifier(folder: Path, classifier: PairClassifier) -> None:
+def write_classifier(folder: Path, classifier: NetworkClassifier) -> None:
     """Write the weights, then what they mean, with their checksum in it."""
     form, naming = classifier.input_form_, classifier.naming_
     write_model(folder / "model.safetensors", classifier.network_)
@@ -53,6 +52,7 @@ def write_classifier(folder: Path, classifier: PairClassifier) -> None:
         {
             "format": FORMAT,
             "likewise": __version__,
+            "kind": type(classifier).__name__,
             "network": _network_name(classifier),
             "parameters": plain_parameters(classifier),
             "input": {"shape": form.shape, "mean": form.mean, "std": form.std},
@@ -62,8 +62,7 @@ def write_classifier(folder: Path, classifier: PairClassifier) -> None:
             "classes": naming.classes,
             "class_outputs": naming.columns,
             "named": naming.named,
-            "noise": classifier.noise_,
-            "unlabelled": classifier.unlabelled_,
+            **{name: getattr(classifier, f"{name}_") for name in classifier.saved_facts},
             "history": classifier.history_,
             "sha256": sha256(folder / "model.safetensors"),
         },
@@ -73,6 +72,9 @@ def write_classifier(folder: Path, classifier: PairClassifier) -> None:
 def read_classifier(folder: Path, kind: type[Any], network: nn.Module | None) -> Any:
     """Read and check; a file that was changed or comes from another version is refused."""
     record = read_record(folder)
+    if record["kind"] != kind.__name__:
+        raise InputError(f"{folder} holds a {record['kind']} and no {kind.__name__}; load it as what it is.")
+    _check_whole(folder, record, kind.saved_facts)
     path = folder / "model.safetensors"
     if not path.exists():
         raise InputError(f"{path} is missing; save the classifier again.")
@@ -91,12 +93,10 @@ def read_classifier(folder: Path, kind: type[Any], network: nn.Module | None) ->
     model.network_ = network
     model.input_form_ = form
     model.n_outputs_ = record["n_outputs"]
-    model.outputs_ = np.array(record["outputs"], dtype=np.int64)
-    model.unused_outputs_ = model.n_outputs_ - len(model.outputs_)
-    model.naming_ = Naming(np.array(record["classes"]), np.array(record["class_outputs"], np.int64), record["named"])
-    model.classes_ = model.naming_.classes
-    model.noise_, model.unlabelled_, model.history_ = (record[name] for name in ("noise", "unlabelled", "history"))
-    model.held_out_ = Pairs.from_arrays(np.empty((0, 2)), [])
+    naming = Naming(np.array(record["classes"]), np.array(record["class_outputs"], np.int64), record["named"])
+    model._set_naming(naming, np.array(record["outputs"], dtype=np.int64))
+    for name in ("history", *kind.saved_facts):
+        setattr(model, f"{name}_", record[name])
     if not form.images:
         model.n_features_in_ = form.shape[0]
     if record["columns"]:
@@ -117,13 +117,18 @@ def read_record(folder: Path) -> dict[str, Any]:
             f"{path} has format {record['format']} (Likewise {record.get('likewise')}), and this Likewise "
             f"{__version__} reads format {FORMAT}; use the version that wrote it, or fit again."
         )
-    missing = sorted(KEYS - record.keys())
-    if missing:
-        raise InputError(f"{path} is not whole, {missing[0]!r} is missing; save the classifier again.")
+    _check_whole(folder, record, KEYS)
     return record
 
 
-def _network_name(classifier: PairClassifier) -> str:
+def _check_whole(folder: Path, record: dict[str, Any], keys: Iterable[str]) -> None:
+    missing = sorted(set(keys) - record.keys())
+    if missing:
+        path = folder / "classifier.json"
+        raise InputError(f"{path} is not whole, {missing[0]!r} is missing; save the classifier again.")
+
+
+def _network_name(classifier: NetworkClassifier) -> str:
     if classifier.network is None:
         return type(classifier.network_).__name__.lower()
     return classifier.network if isinstance(classifier.network, str) else OWN

@@ -106,10 +106,10 @@ def select(
     if seed < 0:
         raise InputError(f"--seed must be 0 or more, got {seed}.")
     treatments = [NO_TREATMENT, *sorted({name for recipe in recipes for name in recipe.treatments})]
-    _check_name("--dataset", dataset, dict.fromkeys(recipe.dataset for recipe in recipes))
-    _check_name("--network", network, dict.fromkeys(recipe.network for recipe in recipes))
-    _check_name("--criterion", criterion, CRITERIA)
-    _check_name("--treatment", treatment, treatments)
+    check_name("--dataset", dataset, dict.fromkeys(recipe.dataset for recipe in recipes))
+    check_name("--network", network, dict.fromkeys(recipe.network for recipe in recipes))
+    check_name("--criterion", criterion, CRITERIA)
+    check_name("--treatment", treatment, treatments)
 
     rows = [recipe for recipe in recipes if dataset in (None, recipe.dataset) and network in (None, recipe.network)]
     if not rows:
@@ -132,7 +132,8 @@ def select(
     return entries
 
 
-def _check_name(option: str, value: str | None, known: Sequence[str] | dict[str, None]) -> None:
+def check_name(option: str, value: str | None, known: Sequence[str] | dict[str, None]) -> None:
+    """Refuse the value of an option that no recipe has."""
     if value is not None and value not in known:
         raise InputError(f"{option} {value} is not in the table. Use one of {', '.join(known)}.")
 

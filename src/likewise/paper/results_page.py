@@ -12,6 +12,7 @@ from likewise.paper.entries import NO_TREATMENT
 from likewise.paper.markdown import machines, notes, table
 from likewise.paper.recipe import recipes
 from likewise.paper.records import Record, read_records
+from likewise.paper.table4_section import table4_section
 
 INTRODUCTION = """\
 # Results
@@ -59,7 +60,7 @@ def table1_section(results: Path) -> str:
     return "\n".join([TABLE1, table(HEADER, rows, NUMERIC), machines(records), *notes(results, "table1")])
 
 
-SECTIONS: tuple[Callable[[Path], str], ...] = (table1_section, answers_section)
+SECTIONS: tuple[Callable[[Path], str], ...] = (table1_section, table4_section, answers_section)
 
 
 def _entry(record: Record) -> tuple[str, str, str, str, int]:

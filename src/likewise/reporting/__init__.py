@@ -3,6 +3,7 @@
 from likewise.reporting.answers_report import write_answers_report
 from likewise.reporting.curves import answers_curve, learning_curve
 from likewise.reporting.judged import JudgedAnswers
+from likewise.reporting.labels_report import JudgedLabels, write_labels_report
 from likewise.reporting.learner import Learner, find_disagreements
 from likewise.reporting.learners_report import write_report
 from likewise.reporting.matrix import confusion_figure
@@ -10,6 +11,7 @@ from likewise.reporting.reliability import reliability_diagram
 
 __all__ = [
     "JudgedAnswers",
+    "JudgedLabels",
     "Learner",
     "answers_curve",
     "confusion_figure",
@@ -17,5 +19,6 @@ __all__ = [
     "learning_curve",
     "reliability_diagram",
     "write_answers_report",
+    "write_labels_report",
     "write_report",
 ]

@@ -7,13 +7,14 @@ from pathlib import Path
 
 import numpy as np
 
-from likewise.evaluation import PairAccuracy, calibration, hard_answers, pair_accuracy, wilson
-from likewise.reporting.curves import History, answers_curve, stage_changes
+from likewise.evaluation import PairAccuracy, calibration, hard_answers, pair_accuracy
+from likewise.reporting.curves import History
 from likewise.reporting.drawing import both_sizes
-from likewise.reporting.found import class_gallery, class_table
-from likewise.reporting.gallery import MOST_CLASSES, Pictures
+from likewise.reporting.found import classes_section
+from likewise.reporting.gallery import Pictures
+from likewise.reporting.history import curve_section
 from likewise.reporting.judged import JudgedAnswers, SortedItems
-from likewise.reporting.page import card, card_row, count, section, write_page
+from likewise.reporting.page import card, card_row, count, section, share_card, write_page
 from likewise.reporting.reliability import in_words, reliability_diagram
 from likewise.reporting.suspects import suspects
 
@@ -50,8 +51,8 @@ def write_answers_report(
     sections = [
         _cards(items, answers, held_out, facts),
         _calibration(held_out),
-        _curve(history),
-        _classes(items),
+        curve_section(history),
+        classes_section(items),
         _suspects(answers, items),
     ]
     write_page(path, title=title, summary=summary, sections=sections)
@@ -94,30 +95,6 @@ def _calibration(held_out: JudgedAnswers | None) -> str:
     return section("How far its probabilities can be trusted", about, figure)
 
 
-def _curve(history: History) -> str:
-    shown = " and ".join(axes.get_title(loc="left").lower() for axes in answers_curve(history).axes)
-    if not shown:
-        return ""
-    about = f"{shown.capitalize()} after each epoch."
-    if stage_changes(history):
-        about += (
-            " A dashed rule marks where a stage began; the training loss before and after it is of different pairs."
-        )
-    figure = both_sizes(lambda size: answers_curve(history, size=size), f"{shown} by epoch", prefix="curve")
-    return section("How it learned", about, figure)
-
-
-def _classes(items: SortedItems) -> str:
-    if not items.classes:
-        return ""
-    about = "The items in each class: those it is surest of and those it is not, with the probability of their class."
-    if items.images is None:
-        return section("The classes it found", about, class_table(items))
-    if len(items.classes) > MOST_CLASSES:
-        about += f" The first {MOST_CLASSES} of {len(items.classes)} classes."
-    return section("The classes it found", about, class_gallery(items, items.images))
-
-
 def _suspects(answers: JudgedAnswers, items: SortedItems) -> str:
     contradicted = answers.contradicted().tolist()
     if not contradicted:
@@ -137,16 +114,7 @@ def _held_out_cards(measured: PairAccuracy) -> list[str]:
     both = measured.n_same and measured.n_different
     balanced = f"; balanced {100 * measured.balanced:.1f} %" if both else ""
     return [
-        _share_card("Held-out answers right", measured.hits, measured.n, "held-out answers", balanced),
-        _share_card("“Same” recognised", measured.same_hits, measured.n_same, "held-out “same”"),
-        _share_card("“Different” recognised", measured.different_hits, measured.n_different, "held-out “different”"),
+        share_card("Held-out answers right", measured.hits, measured.n, "held-out answers", balanced),
+        share_card("“Same” recognised", measured.same_hits, measured.n_same, "held-out “same”"),
+        share_card("“Different” recognised", measured.different_hits, measured.n_different, "held-out “different”"),
     ]
-
-
-def _share_card(name: str, hits: int, n: int, kind: str, further: str = "") -> str:
-    if not n:
-        return card(name, "\N{EN DASH}", f"no {kind} to measure it on")
-    low, high = (100 * end for end in wilson(hits, n))
-    digits = 0 if high - low >= 2 else 1
-    value = f"{100 * hits / n:.1f} <small>% ({low:.{digits}f}\N{EN DASH}{high:.{digits}f})</small>"
-    return card(name, value, f"{hits:,} of {n:,} {kind}{further}")

@@ -63,10 +63,11 @@ def learning_curve(histories: Mapping[str, History], *, size: Size = WIDE) -> Fi
     return figure
 
 
-def answers_curve(history: History, *, size: Size = WIDE) -> Figure:
+def answers_curve(history: History, *, size: Size = WIDE, told: str = "answers") -> Figure:
     """Loss on the answers learned and on those held out, and accuracy on the latter; a rule where the stage changes.
 
-    The columns are loss, held_out_loss, held_out_accuracy and stage; one that is missing is not drawn.
+    What was told may be labels as well. The columns are loss, held_out_loss, held_out_accuracy and stage; one that is
+    missing is not drawn.
 
     >>> figure = answers_curve([{"epoch": 1, "loss": 0.3, "held_out_accuracy": 0.5, "stage": "answers"}])
     >>> [axes.get_title(loc="left") for axes in figure.axes]
@@ -83,7 +84,7 @@ def answers_curve(history: History, *, size: Size = WIDE) -> Figure:
         for epoch, stage in stage_changes(history):
             _rule(axes, epoch, STAGES.get(stage, stage), low="accuracy" in axes.get_title(loc="left"))
     if both:
-        legend(figure, {"on held-out answers": held_out.key, "while training": learned.key})
+        legend(figure, {f"on held-out {told}": held_out.key, "while training": learned.key})
     return figure
 
 

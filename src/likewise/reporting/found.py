@@ -8,9 +8,21 @@ import numpy as np
 
 from likewise.reporting.gallery import COLUMNS, MOST_CLASSES, Pictures, found_class, most_and_least_certain, thumbnail
 from likewise.reporting.judged import SortedItems
-from likewise.reporting.page import certainty, count
+from likewise.reporting.page import certainty, count, section
 
 IDS = 4  # of each kind in the row of a class
+
+
+def classes_section(items: SortedItems) -> str:
+    """The items in each class, as pictures where there are any; nothing where there is no class."""
+    if not items.classes:
+        return ""
+    about = "The items in each class: those it is surest of and those it is not, with the probability of their class."
+    if items.images is None:
+        return section("The classes it found", about, class_table(items))
+    if len(items.classes) > MOST_CLASSES:
+        about += f" The first {MOST_CLASSES} of {len(items.classes)} classes."
+    return section("The classes it found", about, class_gallery(items, items.images))
 
 
 def class_gallery(items: SortedItems, images: Pictures) -> str:

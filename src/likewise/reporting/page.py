@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping
 from html import escape
 from pathlib import Path
 
+from likewise.evaluation import wilson
 from likewise.files import write_whole
 from likewise.reporting.style import STYLE_SHEET
 
@@ -40,6 +41,16 @@ def card(name: str, value: str, detail: str = "") -> str:
     """A large value and its name, both HTML, and a detail in words."""
     small = f'<p class="detail">{escape(detail)}</p>' if detail else ""
     return f'<div class="card"><p class="value">{value}</p><h2>{name}</h2>{small}</div>'
+
+
+def share_card(name: str, hits: int, n: int, kind: str, further: str = "") -> str:
+    """So many of n in percent, with the 95 % interval; a dash where there is nothing to measure it on."""
+    if not n:
+        return card(name, "\N{EN DASH}", f"no {kind} to measure it on")
+    low, high = (100 * end for end in wilson(hits, n))
+    digits = 0 if high - low >= 2 else 1
+    value = f"{100 * hits / n:.1f} <small>% ({low:.{digits}f}\N{EN DASH}{high:.{digits}f})</small>"
+    return card(name, value, f"{hits:,} of {n:,} {kind}{further}")
 
 
 def card_row(cards: list[str], facts: Mapping[str, str] | None, note: str = "") -> str:

@@ -2,7 +2,8 @@
 
     S(i, j) = 1 where s_hat(i, j) > 0.5, or where i and j are two views of one item, else 0
 
-With views of an item averaged, s_hat is firmer than that of either view; no gradient flows through S.
+No gradient flows through S. With the views of an item averaged, s_hat is firmer than that of either view, and all views
+of two items have one answer.
 """
 
 from __future__ import annotations
@@ -11,8 +12,10 @@ import torch
 from torch import Tensor
 
 
-def pseudo_similarity(logits: Tensor, index: Tensor) -> Tensor:
+def pseudo_similarity(logits: Tensor, index: Tensor, *, averaged: bool = True) -> Tensor:
     """The (b, b) target of a batch in which `index` (b,) says which rows are views of one item.
+
+    Without `averaged`, s_hat is that of the two views at hand, as in the paper.
 
     >>> sure = torch.tensor([[9.0, 0.0], [0.0, 9.0], [9.0, 0.0]])
     >>> pseudo_similarity(sure, torch.tensor([3, 5, 7]))
@@ -20,8 +23,11 @@ def pseudo_similarity(logits: Tensor, index: Tensor) -> Tensor:
             [0., 1., 0.],
             [1., 0., 1.]])
     """
-    items, place = torch.unique(index.to(logits.device), return_inverse=True)
+    index = index.to(logits.device)
     p = logits.detach().float().softmax(1)  # (b, K)
+    if not averaged:
+        return ((p @ p.T > 0.5) | (index[:, None] == index)).float()
+    items, place = torch.unique(index, return_inverse=True)
     mean = torch.zeros(len(items), p.shape[1], device=p.device).index_add_(0, place, p)  # (items, K)
     mean /= torch.bincount(place, minlength=len(items)).unsqueeze(1)
     same = (mean @ mean.T > 0.5).float().fill_diagonal_(1)  # (items, items)

@@ -6,6 +6,7 @@ from likewise.training.batches import Augment, Batch, Batches, TensorBatches
 from likewise.training.class_order import ClassOrder
 from likewise.training.discovery import learn_partition, mean_probabilities, prototype_classifier
 from likewise.training.divergence import Diverged
+from likewise.training.few_labels import FewLabelsLearned, learn_few_labels
 from likewise.training.holding_out import hold_out
 from likewise.training.interruption import Interrupted
 from likewise.training.labelled import Measured, measure, train_labelled
@@ -26,6 +27,7 @@ __all__ = [
     "ClassOrder",
     "Diverged",
     "Evaluate",
+    "FewLabelsLearned",
     "Interrupted",
     "Learned",
     "LoaderBatches",
@@ -40,6 +42,7 @@ __all__ = [
     "evaluating",
     "hold_out",
     "learn_answers",
+    "learn_few_labels",
     "learn_partition",
     "look",
     "mean_probabilities",

@@ -8,7 +8,7 @@ import torch
 from torch import Tensor
 
 from likewise.errors import InputError
-from likewise.training.randomness import ORDER, generator
+from likewise.training.shuffles import shuffled_steps
 
 LEAST_STEPS = 16  # of an epoch: a small pile is gone through more than once
 
@@ -45,14 +45,7 @@ class AnswerOrder:
         return self.steps
 
     def chunks(self, epoch: int) -> list[Tensor]:
-        rows = self._shuffled(len(self.pairs), epoch * self.steps * self.n_pairs, self.steps * self.n_pairs, 0)
-        others = self._shuffled(self.n_items, epoch * self.steps * self.n_others, self.steps * self.n_others, 1)
-        drawn = zip(rows.view(self.steps, -1), others.view(self.steps, self.n_others), strict=True)
-        chosen = (torch.cat([self.pairs[row].flatten(), other]) for row, other in drawn)
+        rows = shuffled_steps(len(self.pairs), epoch, self.steps, self.n_pairs, seed=self.seed, which=0)
+        others = shuffled_steps(self.n_items, epoch, self.steps, self.n_others, seed=self.seed, which=1)
+        chosen = (torch.cat([self.pairs[row].flatten(), other]) for row, other in zip(rows, others, strict=True))
         return [torch.unique(items).repeat(self.views) for items in chosen]
-
-    def _shuffled(self, n: int, start: int, count: int, which: int) -> Tensor:
-        """Places `start` to `start + count` of an endless row of shuffles of 0 to n - 1."""
-        rounds = range(start // n, (start + count - 1) // n + 1)
-        shuffles = [torch.randperm(n, generator=generator(self.seed, ORDER, turn, which)) for turn in rounds]
-        return torch.cat([torch.empty(0, dtype=torch.int64), *shuffles])[start % n :][:count]

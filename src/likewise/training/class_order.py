@@ -15,14 +15,14 @@ class ClassOrder:
     """Each batch has `classes` classes and `items` of each, all different; classes with fewer items give all they have.
 
     Classes come in a random order, all of them before any comes again. An epoch has as many batches as it takes to see
-    as many items as there are.
+    as many items as there are, and no fewer than `least_steps`.
 
     >>> order = ClassOrder(torch.tensor([0, 0, 0, 1, 1, 1, 2, 2, 2]), classes=2, items=2)
     >>> [len(chunk) for chunk in order.chunks(0)]
     [4, 4, 4]
     """
 
-    def __init__(self, labels: Tensor, *, classes: int, items: int, seed: int = 0) -> None:
+    def __init__(self, labels: Tensor, *, classes: int, items: int, seed: int = 0, least_steps: int = 1) -> None:
         known = labels >= 0
         self.members = [torch.nonzero(labels == name).flatten() for name in torch.unique(labels[known])]
         if len(self.members) < 2:
@@ -32,7 +32,7 @@ class ClassOrder:
         if max(len(rows) for rows in self.members) < 2:
             raise InputError("No class has two items, so that nothing is the same; label more items.")
         self.classes, self.items, self.seed = min(classes, len(self.members)), items, seed
-        self.steps = max(1, math.ceil(int(known.sum()) / (self.classes * items)))
+        self.steps = max(least_steps, math.ceil(int(known.sum()) / (self.classes * items)))
 
     def __len__(self) -> int:
         return self.steps

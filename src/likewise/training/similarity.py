@@ -32,12 +32,14 @@ def train_similarity(
     settings: Settings,  # batch_size: of which `items` are of each class
     *,
     items: int = 4,
+    least_steps: int = 1,  # of an epoch, where there are few labels
     run: Path | None = None,
     config: Mapping[str, object] | None = None,
     progress: bool = True,
 ) -> TrainingResult:
     """Learn what "same" means: by contrast where the head compares angles, else pair by pair."""
-    order = ClassOrder(labels, classes=max(2, settings.batch_size // items), items=items, seed=settings.seed)
+    classes = max(2, settings.batch_size // items)
+    order = ClassOrder(labels, classes=classes, items=items, seed=settings.seed, least_steps=least_steps)
     batches = TensorBatches(
         known.inputs,
         labels,

@@ -1,0 +1,102 @@
+"""The page of a run that learned from answers."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from likewise.cli.fitted import Fit, read_answers
+from likewise.cli.items import Given, find_answers
+from likewise.cli.pictures import pictures_of
+from likewise.cli.places import writing
+
+if TYPE_CHECKING:
+    from likewise.estimators import PairClassifier
+    from likewise.pairs import Pairs
+    from likewise.reporting import JudgedAnswers
+
+LEARNED = """\
+A network with {outputs} outputs was given {items:,} items and {answers:,} answers, each of which says of two items \
+whether they are the same or different. It was never told what any item is: the {classes} classes below are what it \
+made of the answers."""
+NAMED = " Their names are those of a few labelled items, by which they were called afterwards."
+MEASURED = """\
+{held_out:,} of the answers were held out: the network did not learn from them, and its figures are for them. """
+CHOSEN = "They also decided {what}, so the figures are slightly optimistic."
+UNMEASURED = "No answers were held out, so nothing here says how right it is about pairs that it was not told of."
+
+
+def write_answers_page(
+    out: Path, run: Path, fit: Fit, model: PairClassifier, given: Given, path: Path
+) -> Iterator[str]:
+    """Write it, and give what is to be said about it."""
+    import numpy as np
+
+    from likewise.reporting import write_answers_report
+
+    answers, held_out_lines = read_answers(run, fit)
+    answers = find_answers(answers, given)
+    held_out = np.isin(answers.lines, held_out_lines)
+
+    found = model.naming_.columns >= 0
+    probabilities = model.predict_proba(given.X)[:, found]  # (n, classes)
+    names = [str(name) if model.naming_.named else f"class {name}" for name in model.classes_[found].tolist()]
+    judged = _judged(model, given, answers)
+    with writing(out, "--out"):
+        write_answers_report(
+            out,
+            title=f"{len(names)} classes, learned from {len(answers):,} answers",
+            summary=_summary(model, fit, given, answers, int(held_out.sum())),
+            history=model.history_,
+            classes=names,
+            outputs=probabilities.argmax(1),
+            probabilities=probabilities.max(1),
+            held_out=_judged(model, given, answers.select(held_out)),
+            answers=judged,
+            images=pictures_of(given, path),
+            ids=given.items.ids or None,
+            facts=_facts(model),
+        )
+    yield f"Wrote {out}; open it in a browser."
+    yield f"The classifier says the opposite of {len(judged.contradicted()):,} of {len(answers):,} answers."
+
+
+def _judged(model: PairClassifier, given: Given, answers: Pairs) -> JudgedAnswers:
+    import numpy as np
+
+    from likewise.reporting import JudgedAnswers
+
+    similarity = model.predict_same(given.X, np.stack([answers.left, answers.right], axis=1)).clip(0, 1)
+    unit = answers.source.unit
+    return JudgedAnswers(answers.left, answers.right, answers.same, similarity, answers.lines, unit)
+
+
+def _summary(model: PairClassifier, fit: Fit, given: Given, answers: Pairs, n_held_out: int) -> str:
+    learned = LEARNED.format(
+        outputs=model.n_outputs_,
+        items=len(given.items),
+        answers=len(answers),
+        classes=int((model.naming_.columns >= 0).sum()),
+    )
+    if model.naming_.named:
+        learned += NAMED
+    if not n_held_out:
+        return f"{learned}\n\n{UNMEASURED}"
+    decided = []
+    if fit.arguments["unlabelled"]:
+        was = "was" if model.unlabelled_ else "was not"
+        decided.append(f"whether to keep a second stage, which uses the pairs that nobody answered (it {was} kept)")
+    if fit.arguments["patience"]:
+        decided.append("when each stage ended")
+    chosen = CHOSEN.format(what=" and ".join(decided)) if decided else "They decided nothing else."
+    return f"{learned}\n\n{MEASURED.format(held_out=n_held_out)}{chosen}"
+
+
+def _facts(model: PairClassifier) -> dict[str, str]:
+    facts = {}
+    if model.unused_outputs_:
+        facts["Unused outputs"] = f"{model.unused_outputs_} of {model.n_outputs_}"
+    if model.noise_:
+        facts["Rate of wrong answers"] = f"{100 * model.noise_:.1f} %"
+    return facts

@@ -1,0 +1,169 @@
+"""`likewise semi`: a classifier from a few labels and all items, in a folder."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from likewise.cli import fitted
+from likewise.cli.few_labels import LabelledItems, find_labels, positions, read_few_labels
+from likewise.cli.fitting import Told, class_sizes, fit_into, items_in_words, next_commands
+from likewise.cli.items import Given
+
+if TYPE_CHECKING:
+    from likewise.datasets import ItemStream
+    from likewise.estimators import SemiSupervisedClassifier
+
+REMEDY = "Correct it, or leave it out."
+
+
+def semi(
+    items: Annotated[
+        Path, typer.Argument(help="A folder of images, a .csv or .parquet table of features, an .npy or .npz file.")
+    ],
+    labels: Annotated[Path, typer.Option(help="A .csv or .parquet table of some of the items: id, label.")],
+    out: Annotated[Path, typer.Option(help="The folder to write; the same command goes on where it was stopped.")],
+    method: Annotated[
+        str, typer.Option(help="supervised, pseudo-label, pi-model, vat, spn-mcl, pseudo-mcl or pseudo-mcl+.")
+    ] = "pseudo-mcl",
+    classes: Annotated[
+        int | None, typer.Option(min=2, help="How many there are, to be told when one of them has no label.")
+    ] = None,
+    network: Annotated[
+        str | None, typer.Option(help="lenet, vgg8, resnet18, mlp, ...; by default what suits the items.")
+    ] = None,
+    epochs: Annotated[
+        int | None, typer.Option(min=1, help="Of each of the two stages; by default about 640 steps.")
+    ] = None,
+    batch_size: Annotated[int, typer.Option(min=2, help="Items a step.")] = 100,
+    learning_rate: Annotated[float, typer.Option(help="The highest of the schedule.")] = 1e-3,
+    epsilon: Annotated[
+        float | None, typer.Option(help="How far vat goes from an item, in deviations; by default by its size.")
+    ] = None,
+    held_out: Annotated[
+        float, typer.Option(min=0, max=0.5, help="The share of the labels that is kept back to measure with.")
+    ] = 0.0,
+    size: Annotated[int, typer.Option(min=1, help="The side in pixels that images from files are brought to.")] = 32,
+    grey: Annotated[bool, typer.Option("--grey", help="Read image files without their colours.")] = False,
+    strict: Annotated[
+        bool, typer.Option("--strict", help="Refuse broken image files instead of skipping them.")
+    ] = False,
+    seed: Annotated[int, typer.Option(min=0, help="Another seed, other weights and another order.")] = 0,
+    device: Annotated[str, typer.Option(help="auto, cpu, mps, cuda or cuda:N.")] = "auto",
+) -> None:
+    """Learn classes from a few labels and from all the items that have none."""
+    arguments = {
+        "method": method,
+        "classes": classes,
+        "network": network,
+        "epochs": epochs,
+        "batch_size": batch_size,
+        "learning_rate": learning_rate,
+        "epsilon": epsilon,
+        "held_out": held_out,
+        "size": size,
+        "grey": grey,
+        "seed": seed,
+        "device": device,
+    }
+    fit_into(
+        out,
+        items,
+        Told(labels, lambda stream: _read(labels, stream), lambda _: "row", fitted.labels_sha256),
+        lambda given, told: _learn(items, labels, given, told, out, arguments),
+        command="semi",
+        arguments=arguments,
+        strict=strict,
+    )
+
+
+def _read(path: Path, stream: ItemStream) -> Callable[[Given], LabelledItems]:
+    few = read_few_labels(path)
+    if stream.names:
+        positions(few, stream.names, len(stream), REMEDY)
+    return lambda given: find_labels(few, given, REMEDY)
+
+
+def _learn(
+    items: Path, labels: Path, given: Given, told: LabelledItems, out: Path, arguments: dict[str, Any]
+) -> list[str]:
+    """Train, and write what came of it; metrics.json comes last and so says that the run is whole."""
+    import numpy as np
+
+    from likewise.estimators import SemiSupervisedClassifier
+    from likewise.training import write_json
+    from likewise.training.run_folder import write_history
+
+    y = np.full(len(given.items), "", dtype=object)
+    y[told.positions] = told.labels
+    stated = {name: value for name, value in arguments.items() if name not in ("classes", "size", "grey", "seed")}
+    model = SemiSupervisedClassifier(
+        **stated,
+        n_classes=arguments["classes"],
+        image_size=arguments["size"],
+        random_state=arguments["seed"],
+        verbose=sys.stdout.isatty(),
+        run=out / "stages",
+    )
+    typer.echo(items_in_words(items, given))
+    typer.echo(f"{labels}: {len(told):,} labels of {len(np.unique(told.labels)):,} classes")
+    typer.echo(f"Learning by {model.method}; Ctrl-C stops, and the same command goes on.")
+    model.fit(given.X, y)
+    held_out = np.isin(told.positions, model.held_out_)
+    metrics = _metrics(model, given, told, held_out, out)
+    fitted.write_labels(out / "labels.parquet", told, given.items.ids, held_out)
+    write_history(out / "history.csv", model.history_)
+    model.save(out)
+    write_json(out / "metrics.json", metrics)
+    return list(_outcome(out, metrics))
+
+
+def _metrics(
+    model: SemiSupervisedClassifier, given: Given, told: LabelledItems, held_out: Any, out: Path
+) -> dict[str, Any]:
+    import numpy as np
+
+    from likewise.evaluation import wilson
+    from likewise.training import read_json
+
+    said = model.predict(given.X)
+    right = said[told.positions] == told.labels  # (m,)
+    n, hits = int(held_out.sum()), int(right[held_out].sum())
+    found, sizes = np.unique(said, return_counts=True)
+    stages = [read_json(path) for path in sorted(out.glob("stages/*/metrics.json"))]
+    return {
+        "method": model.method_,
+        "labels": model.n_labelled_,
+        "labels_denied": int((~right[~held_out]).sum()),
+        "unlabelled": len(given.items) - len(told),
+        "held_out": {
+            "labels": n,
+            "right": hits,
+            "accuracy": hits / n if n else None,
+            "interval": wilson(hits, n) if n else None,
+        },
+        "class_sizes": dict.fromkeys(model.classes_.tolist(), 0)
+        | dict(zip(found.tolist(), sizes.tolist(), strict=True)),
+        "seconds": sum(stage["seconds"] for stage in stages),
+    }
+
+
+def _outcome(out: Path, metrics: dict[str, Any]) -> Iterator[str]:
+    sizes, held_out = metrics["class_sizes"], metrics["held_out"]
+    yield f"\nThe {metrics['labels'] + held_out['labels'] + metrics['unlabelled']:,} items, by {metrics['method']}:"
+    yield from class_sizes(list(sizes), sizes)
+    if held_out["labels"]:
+        low, high = (100 * end for end in held_out["interval"])
+        yield (
+            f"\nIt is right about {held_out['right']:,} of {held_out['labels']:,} held-out labels, "
+            f"{100 * held_out['accuracy']:.1f} % (95 % interval {low:.1f} to {high:.1f})."
+        )
+    else:
+        yield "\nNo labels were held out, so that nothing is known about items it was not told of (--held-out 0.2)."
+    yield f"It says otherwise than {metrics['labels_denied']:,} of the {metrics['labels']:,} labels it learned from."
+    yield f"\nWrote {out} in {metrics['seconds']:.0f} seconds of training. Next:"
+    yield from next_commands(out, "semi")

@@ -1,0 +1,150 @@
+"""What every classifier with a network behind it has in common: inputs, predictions, names, and its saved form."""
+
+from __future__ import annotations
+
+import copy
+import warnings
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, ClassVar, Self
+
+import numpy as np
+import torch
+from numpy.typing import ArrayLike, NDArray
+from sklearn.base import BaseEstimator, ClassifierMixin, ClassNamePrefixFeaturesOutMixin, TransformerMixin
+from sklearn.utils.validation import check_is_fitted, column_or_1d, validate_data
+from torch import Tensor, nn
+
+from likewise.estimators.inputs import InputForm, are_images, index_pairs_of, read_images, seed_of
+from likewise.estimators.naming import Naming, match_names
+from likewise.estimators.saved import read_classifier, write_classifier
+from likewise.networks import build
+from likewise.training import predict_logits
+
+Network = nn.Module | Callable[[int, tuple[int, ...]], nn.Module] | str | None
+
+STEPS = 640  # of each stage, where ten times through the items are fewer
+
+
+class NetworkClassifier(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClassifierMixin, BaseEstimator):  # type: ignore[misc]
+    """A network, the form of its inputs and the names of its outputs: all that is left to add is how it learns.
+
+    Who fits it sets `input_form_`, `n_outputs_`, `network_`, `history_`, and with `_set_naming` the names.
+    """
+
+    saved_facts: ClassVar[tuple[str, ...]] = ()  # attributes, without their underscore, that are saved beside these
+
+    network: Network
+    image_size: int
+    random_state: int | np.random.RandomState | None
+    network_: nn.Module
+    input_form_: InputForm
+    n_outputs_: int
+    history_: list[dict[str, float]]
+    naming_: Naming
+    classes_: NDArray[Any]
+    outputs_: NDArray[np.int64]
+    unused_outputs_: int
+
+    def predict(self, X: Any) -> NDArray[Any]:
+        """The class of each item."""
+        best = self.predict_proba(X).argmax(1)
+        return np.asarray(self.classes_[best])
+
+    def predict_proba(self, X: Any) -> NDArray[np.float32]:
+        """The probability of each class of `classes_`, (n, classes)."""
+        return np.asarray(self._naming().probabilities(self._logits(X)))
+
+    def predict_same(self, X: Any, index_pairs: ArrayLike) -> NDArray[np.float32]:
+        """s_hat: the probability that two rows of X share a class, for index_pairs (m, 2)."""
+        p = self._logits(X).softmax(1).numpy()
+        rows = index_pairs_of(index_pairs, len(p))
+        return np.asarray(np.einsum("ik,ik->i", p[rows[:, 0]], p[rows[:, 1]]))
+
+    def transform(self, X: Any) -> NDArray[np.float32]:
+        """What the network sees in each item: the features below its last layer, or its logits where it names none."""
+        check_is_fitted(self)
+        network = _Features(self.network_) if hasattr(self.network_, "features") else self.network_
+        return np.asarray(self._outputs(network, self._inputs(X, reset=False)).numpy())
+
+    def name_classes(self, X: Any, y: ArrayLike) -> Self:
+        """Give the outputs the names of a few labelled items, by the matching that agrees with most of them.
+
+        An output in use that meets no name is called by its number, as in "output 3".
+        """
+        truth = column_or_1d(y)
+        outputs = self._logits(X).argmax(1).numpy()
+        self._set_naming(match_names(outputs, truth, self.outputs_, others=True), self.outputs_)
+        if len(missing := self.classes_[self.naming_.columns < 0]):
+            names = ", ".join(str(name) for name in missing)
+            warnings.warn(f"No output is left for {names}: their items share one with another class.", stacklevel=2)
+        return self
+
+    def save(self, folder: Path | str) -> None:
+        """Write the classifier to a folder, as JSON and safetensors."""
+        check_is_fitted(self)
+        write_classifier(Path(folder), self)
+
+    @classmethod
+    def load(cls, folder: Path | str, *, network: nn.Module | None = None) -> Self:
+        """Read a classifier that `save` wrote; one with a network of your own needs it again, for its form alone."""
+        classifier: Self = read_classifier(Path(folder), cls, network)
+        return classifier
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.transformer_tags.preserves_dtype = ["float32"]
+        return tags
+
+    @property
+    def _n_features_out(self) -> int:
+        return int(getattr(self.network_, "n_features", self.n_outputs_))
+
+    def _inputs(self, X: Any, reset: bool) -> Tensor:
+        if are_images(X):
+            return read_images(X, self.image_size)
+        features = validate_data(self, X, reset=reset, dtype=np.float32, ensure_min_samples=2 if reset else 1)
+        return torch.from_numpy(np.array(features))  # a copy of our own, which torch may write to
+
+    def _factory(self) -> Callable[[int], nn.Module]:
+        chosen, k, shape = self.network, self.n_outputs_, self.input_form_.shape
+        if chosen is None:
+            chosen = "lenet" if len(shape) == 3 and min(shape[1:]) >= 4 else "mlp"
+        if isinstance(chosen, str):
+            name = chosen
+            return lambda seed: build(name, k, shape, seed=seed)
+        if isinstance(chosen, nn.Module):
+            module = chosen
+            return lambda seed: copy.deepcopy(module)
+        return lambda seed: chosen(k, shape)
+
+    def _set_naming(self, naming: Naming, outputs: NDArray[np.int64]) -> None:
+        """`outputs` are those in use."""
+        self.naming_, self.outputs_ = naming, outputs
+        self.classes_ = naming.classes
+        self.unused_outputs_ = self.n_outputs_ - len(outputs)
+
+    def _naming(self) -> Naming:
+        check_is_fitted(self)
+        return self.naming_
+
+    def _logits(self, X: Any) -> Tensor:
+        check_is_fitted(self)
+        return self._outputs(self.network_, self._inputs(X, reset=False))
+
+    def _outputs(self, network: nn.Module, inputs: Tensor) -> Tensor:
+        form = self.input_form_
+        return predict_logits(network, form.check(inputs), mean=form.mean, std=form.std)
+
+    def _seed(self) -> int:
+        return seed_of(self.random_state)
+
+
+class _Features(nn.Module):
+    def __init__(self, network: nn.Module) -> None:
+        super().__init__()
+        self.network = network
+
+    def forward(self, inputs: Tensor) -> Tensor:
+        features: Tensor = self.network.features(inputs)  # type: ignore[operator]
+        return features.flatten(1)

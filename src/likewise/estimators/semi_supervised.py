@@ -1,0 +1,175 @@
+"""SemiSupervisedClassifier: the scikit-learn face of learning from a few labels and much without."""
+
+from __future__ import annotations
+
+import math
+import warnings
+from pathlib import Path
+from typing import Any, ClassVar, Literal, Self
+
+import numpy as np
+import torch
+from numpy.typing import ArrayLike, NDArray
+from torch import Tensor, nn
+from torch.nn.functional import cross_entropy
+
+from likewise.errors import InputError
+from likewise.estimators.inputs import InputForm
+from likewise.estimators.naming import Naming
+from likewise.estimators.network_classifier import STEPS, Network, NetworkClassifier
+from likewise.estimators.partial_labels import PartialLabels, hold_out_labels, read_partial_labels
+from likewise.estimators.task import checksum
+from likewise.supervision.semi import Method, find_method, usual_epsilon
+from likewise.training import LEAST_STEPS, Augment, Evaluate, Pile, Settings, learn_few_labels
+
+
+class SemiSupervisedClassifier(NetworkClassifier):
+    """Learns classes from a few labels and from all the items that have none.
+
+    Parameters
+    ----------
+    method : "supervised" (the labels alone), "pseudo-label", "pi-model", "vat", "spn-mcl", "pseudo-mcl" or
+        "pseudo-mcl+". All of them begin with the network that the labels alone give.
+    n_classes : how many classes there are, to be told when a class has no label; by default those of y.
+    network : a name from `likewise.networks.NAMES`, an nn.Module with an output a class (it is copied), or a function
+        (n_classes, input_shape) -> nn.Module. By default LeNet for images and an MLP for features.
+    epochs : of each of the two stages; by default about 640 steps, and at least 10 epochs.
+    held_out : the share of the labels that is kept back to measure with.
+    epsilon : how far VAT goes from an item, in deviations; by default 8 for an item of 3x32x32 numbers.
+    augment : "auto" (gentle shifts and turns of images, slight noise on features), None, or an `Augmentation`.
+    image_size : the side that images from files are brought to.
+    run : a folder, so that a killed fit goes on where it was.
+
+    Attributes
+    ----------
+    classes_, network_, first_network_ (as it was after the supervised stage), history_, held_out_ (the rows held out),
+    n_labelled_ (the labels learned from), method_ (what was used: "supervised" where every item has a label).
+
+    >>> from sklearn.datasets import make_blobs
+    >>> X, y = make_blobs(300, centers=3, random_state=0, cluster_std=0.5)
+    >>> few = np.where(np.arange(300) < 9, y, -1)
+    >>> model = SemiSupervisedClassifier(epochs=5).fit(X, few)
+    >>> model.n_labelled_, model.score(X, y) > 0.95
+    (9, True)
+    """
+
+    saved_facts: ClassVar[tuple[str, ...]] = ("method", "n_labelled")
+
+    method_: str
+    n_labelled_: int
+    held_out_: NDArray[np.int64]
+
+    def __init__(
+        self,
+        method: str = "pseudo-mcl",
+        *,
+        n_classes: int | None = None,
+        network: Network = None,
+        epochs: int | None = None,
+        batch_size: int = 100,
+        learning_rate: float = 1e-3,
+        held_out: float = 0.0,
+        epsilon: float | None = None,
+        augment: Augment | Literal["auto"] | None = "auto",
+        image_size: int = 32,
+        device: str = "auto",
+        random_state: int | np.random.RandomState | None = 0,
+        verbose: bool = False,
+        run: Path | str | None = None,
+    ) -> None:
+        self.method = method
+        self.n_classes = n_classes
+        self.network = network
+        self.epochs = epochs
+        self.batch_size = batch_size
+        self.learning_rate = learning_rate
+        self.held_out = held_out
+        self.epsilon = epsilon
+        self.augment = augment
+        self.image_size = image_size
+        self.device = device
+        self.random_state = random_state
+        self.verbose = verbose
+        self.run = run
+
+    def fit(self, X: Any, y: ArrayLike | None = None) -> Self:
+        """Learn from the labels y, -1 where an item has none, and from all of X."""
+        method = self._check_parameters()
+        inputs = self._inputs(X, reset=True)
+        self.input_form_ = form = InputForm.of(inputs)
+        labels = read_partial_labels(y, len(inputs), self.n_classes)
+        self.n_outputs_ = len(labels.classes)
+        seed = self._seed()
+        self.held_out_ = hold_out_labels(labels.codes, self.held_out, seed)
+        told = labels.codes.copy()
+        told[self.held_out_] = -1
+        self.n_labelled_ = int((told >= 0).sum())
+        method = self._method_for(method, labels)
+        self.method_ = method.name
+        pile = Pile(inputs, form.mean, form.std, form.augmentation(self.augment))
+        epsilon = usual_epsilon(math.prod(form.shape)) if self.epsilon is None else self.epsilon
+        learned = learn_few_labels(
+            self._fresh_network(inputs, seed),
+            pile,
+            torch.from_numpy(told),
+            method,
+            self._settings(self.n_labelled_, seed),
+            self._settings(len(inputs), seed),
+            epsilon=epsilon,
+            run=None if self.run is None else Path(self.run),
+            config=None if self.run is None else {"items": checksum(inputs.numpy()), "labels": checksum(told)},
+            evaluate=self._held_out_scores(pile, labels) if len(self.held_out_) else None,
+            progress=self.verbose,
+        )
+        self.network_ = learned.network
+        self.first_network_ = learned.first
+        self.history_ = learned.history
+        outputs = np.arange(self.n_outputs_)
+        self._set_naming(Naming(labels.classes, outputs, named=True), outputs)
+        return self
+
+    def _check_parameters(self) -> Method:
+        if not 0 <= self.held_out < 1:
+            raise InputError(f"held_out must be a share from 0 to below 1, got {self.held_out!r}.")
+        if self.epsilon is not None and not 0 < self.epsilon < math.inf:
+            raise InputError(f"epsilon must be a finite number above 0, got {self.epsilon!r}.")
+        return find_method(self.method)
+
+    def _method_for(self, method: Method, labels: PartialLabels) -> Method:
+        """The labels alone where nothing else is there."""
+        if method.regulariser is None or (labels.codes < 0).any():
+            return method
+        warnings.warn(
+            "Every item has a label, so that nothing is left for the method to learn from: the classifier learns from "
+            "the labels alone, as with method='supervised'.",
+            stacklevel=3,
+        )
+        return find_method("supervised")
+
+    def _fresh_network(self, inputs: Tensor, seed: int) -> nn.Module:
+        network = self._factory()(seed)
+        n_outputs = self._outputs(network, inputs[:1]).shape[1]
+        if n_outputs != self.n_outputs_:
+            raise InputError(f"The network has {n_outputs} outputs, and there are {self.n_outputs_} classes.")
+        return network
+
+    def _settings(self, n_items: int, seed: int) -> Settings:
+        steps = max(LEAST_STEPS, math.ceil(n_items / self.batch_size))
+        return Settings(
+            epochs=self.epochs or max(10, math.ceil(STEPS / steps)),
+            batch_size=self.batch_size,
+            learning_rate=self.learning_rate,
+            schedule="one-cycle",
+            device=self.device,
+            seed=seed,
+        )
+
+    def _held_out_scores(self, pile: Pile, labels: PartialLabels) -> Evaluate:
+        held_out, truth = self.held_out_, torch.from_numpy(labels.codes[self.held_out_])
+
+        def evaluate(network: nn.Module, _: np.ndarray) -> dict[str, float]:
+            logits = pile.logits(network, held_out)
+            right = (logits.argmax(1) == truth).float().mean()
+            return {"held_out_loss": float(cross_entropy(logits, truth)), "held_out_accuracy": float(right)}
+
+        return evaluate

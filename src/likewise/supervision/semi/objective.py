@@ -1,0 +1,82 @@
+"""A few labels and much without (section 4.3 of the paper): one objective, of which the methods differ in L_reg alone.
+
+    L = alpha L_sup(X_L, Y_L) + beta L_reg(X_L and X_UL)                    (appendix C)
+    alpha = |D_L| / (|D| + |D_L|),    beta = |D| / (|D| + |D_L|)
+
+|D_L| items have a label, |D| is all of them: nothing to tune. L_sup is cross-entropy, which also decides what output
+stands for what class.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from torch import Tensor, nn
+from torch.nn.functional import cross_entropy
+
+from likewise.supervision.labels import LabelledBatch
+from likewise.supervision.semi.averaged import AveragedNetwork
+
+
+@dataclass(frozen=True)
+class BatchSeen:
+    """A batch and what the network made of it: some labelled rows, then b items in one view after another."""
+
+    network: nn.Module
+    inputs: Tensor  # (labelled + views b, ...)
+    logits: Tensor  # (labelled + views b, K)
+    labelled: int
+
+    @property
+    def items(self) -> Tensor:
+        return self.inputs[self.labelled :]
+
+    @property
+    def item_logits(self) -> Tensor:
+        return self.logits[self.labelled :].float()
+
+    def again(self, items: Tensor) -> Tensor:
+        """The logits of other items in the batch's place, beside the same labelled rows, which batch-norm sees too."""
+        inputs = self.inputs.clone()
+        inputs[self.labelled :] = items
+        logits: Tensor = self.network(inputs)[self.labelled :].float()
+        return logits
+
+
+Regulariser = Callable[[BatchSeen], Tensor]  # -> a scalar
+
+
+class Weights(NamedTuple):
+    alpha: float
+    beta: float
+
+
+def natural_weights(n_labelled: int, n_items: int) -> Weights:
+    """
+    >>> natural_weights(4000, 50000)
+    Weights(alpha=0.07407407407407407, beta=0.9259259259259259)
+    """
+    return Weights(n_labelled / (n_items + n_labelled), n_items / (n_items + n_labelled))
+
+
+def semi_objective(
+    regulariser: Regulariser,
+    labelled: int,  # rows at the head of each batch
+    weights: Weights,
+    class_weight: Tensor | None = None,  # (K,)
+) -> Callable[[nn.Module, LabelledBatch], tuple[Tensor, Tensor]]:
+    """The objective for `train`; the whole batch goes through the network at once."""
+
+    def objective(network: nn.Module, batch: LabelledBatch) -> tuple[Tensor, Tensor]:
+        if isinstance(network, AveragedNetwork):
+            network.follow()
+        logits = network(batch.inputs)
+        told = batch.labels[:labelled]
+        weight = None if class_weight is None else class_weight.to(logits.device)
+        supervised = cross_entropy(logits[:labelled].float(), told, weight)
+        regularised = regulariser(BatchSeen(network, batch.inputs, logits, labelled))
+        return weights.alpha * supervised + weights.beta * regularised, logits
+
+    return objective
