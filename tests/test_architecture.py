@@ -19,7 +19,7 @@ ORDER = [
     {"criteria", "pairs", "evaluation", "datasets"},
     {"networks", "supervision"},
     {"training"},
-    {"estimators"},
+    {"estimators", "landscape"},
     {"reporting", "benchmarks"},
     {"paper"},
     {"cli"},

@@ -9,6 +9,7 @@ if TYPE_CHECKING:
     from likewise.criteria import KCL, MCL, kcl, mcl
     from likewise.errors import InputError
     from likewise.estimators import CategoryDiscoverer, PairClassifier, SemiSupervisedClassifier, SimilarityNetwork
+    from likewise.landscape import loss_surface
     from likewise.pairs import Pairs
 
 __version__ = "0.1.0"
@@ -24,6 +25,7 @@ _HOMES = {
     "SemiSupervisedClassifier": "likewise.estimators",
     "SimilarityNetwork": "likewise.estimators",
     "Pairs": "likewise.pairs",
+    "loss_surface": "likewise.landscape",
 }
 __all__ = [
     "KCL",
@@ -36,6 +38,7 @@ __all__ = [
     "SimilarityNetwork",
     "__version__",
     "kcl",
+    "loss_surface",
     "mcl",
 ]
 

@@ -22,7 +22,7 @@ from torch.nn.functional import binary_cross_entropy_with_logits
 from likewise.benchmarks.measure import MEBIBYTE, mebibytes_alone, peak_bytes, side_by_side
 from likewise.errors import InputError
 from likewise.machine import machine
-from likewise.networks import VGG, SimilarityModule
+from likewise.networks import VGG, PairHead, SimilarityModule
 from likewise.networks.vgg import STAGES
 from likewise.training.batches import channels_last
 
@@ -39,7 +39,9 @@ class PlainSimilarityModule(SimilarityModule):
         features = self.features(x)
         b = len(features)
         pairs = torch.cat([features.repeat_interleave(b, 0), features.repeat(b, 1)], 1)  # (b^2, 2 d)
-        logits: Tensor = self.head.last(self.head.norm(self.head.first(pairs)).relu_())
+        head = self.head
+        assert isinstance(head, PairHead)
+        logits: Tensor = head.last(head.norm(head.first(pairs)).relu_())
         return logits.view(b, b)
 
 

@@ -110,6 +110,28 @@ def semi(
     typer.echo(f"Wrote {out}.")
 
 
+@app.command()
+def landscape(
+    out: Annotated[Path, typer.Option(help="The JSON file to write.")] = Path("benchmarks/landscape.json"),
+    items: Annotated[int, typer.Option(min=2, help="How many images the losses are over.")] = 1000,
+    points: Annotated[int, typer.Option(min=1, help="Of one row of the grid.")] = 24,
+    repeats: Annotated[int, typer.Option(min=1, help="Rounds.")] = 3,
+    threads: Annotated[int | None, typer.Option(min=1, help="Threads; as many as torch takes where not given.")] = None,
+) -> None:
+    """A row of a loss surface beside the loop over its points, and beside torch.func.vmap."""
+    _check_writable(out)
+
+    from likewise.benchmarks.landscape import compare, record, report
+    from likewise.training.run_folder import write_json
+
+    with _threads(threads):
+        comparison = compare(items, points, repeats)
+        write_json(out, record(comparison))
+    for line in report(comparison):
+        typer.echo(line)
+    typer.echo(f"Wrote {out}.")
+
+
 @contextmanager
 def _threads(number: int | None) -> Iterator[None]:
     """So many of torch's threads, if a number is given, and as many as before afterwards."""

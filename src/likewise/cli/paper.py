@@ -1,4 +1,4 @@
-"""`likewise paper`: run the paper's tables and our own on answers, and write RESULTS.md from the records."""
+"""`likewise paper`: run the paper's tables and figures and our own on answers; write RESULTS.md from the records."""
 
 from __future__ import annotations
 
@@ -116,6 +116,46 @@ def answers(
 
 
 @app.command()
+def landscape(
+    dataset: str = typer.Option("mnist", help="Of the runs: mnist, cifar10 or cifar100."),
+    network: str = typer.Option("lenet", help="Of the runs: lenet, vgg8, vgg11, ..."),
+    epochs: int | None = typer.Option(None, help="Of the runs, where their schedule was compressed."),
+    seed: int = typer.Option(0, help="Of the runs, the items and the random directions."),
+    grid: int = typer.Option(91, help="Points a side."),
+    items: int = typer.Option(1000, help="How many training items the losses are over."),
+    processes: int = typer.Option(1, help="Among how many to divide the work."),
+    data: Path | None = DATA,
+    runs: Path = RUNS,
+    results: Path = RESULTS,
+) -> None:
+    """Compute the loss surfaces around and between the CE, MCL and KCL runs of a row of Table 1, and record them.
+
+    What was computed before is not computed again.
+    """
+    from likewise.paper.landscape import run_landscape
+
+    record, path, ran = run_landscape(
+        dataset=dataset,
+        network=network,
+        epochs=epochs,
+        seed=seed,
+        grid=grid,
+        items=items,
+        processes=processes,
+        data=data,
+        runs=runs,
+        results=results,
+    )
+    for projection in ("random", "mutual"):
+        for loss, numbers in getattr(record, projection).items():
+            typer.echo(
+                f"{projection} {loss}: {100 * numbers['below_half']:.1f} % of the grid below half of the chance level, "
+                f"rank correlation with ce {numbers['rank_correlation']:.3f}"
+            )
+    typer.echo(f"{path}: {'' if ran else 'there already; '}{record.cpu_seconds / 60:.1f} core-minutes")
+
+
+@app.command()
 def show(
     results: Path = RESULTS,
     out: Path = typer.Option(Path("RESULTS.md"), help="The page to write."),
@@ -124,12 +164,14 @@ def show(
     """Write RESULTS.md from the records, and its figures into docs/ beside it."""
     from likewise.files import write_whole
     from likewise.paper.answers_figure import answers_figures
+    from likewise.paper.landscape_section import draw_landscape, landscape_figures
     from likewise.paper.results_page import results_page
 
     page = results_page(results)
     figures = {out.parent / place: figure for place, figure in answers_figures(results).items()}
+    surfaces = {out.parent / place: drawn for place, drawn in landscape_figures(results).items()}
     if check:
-        whole = out.exists() and all(path.exists() for path in figures)
+        whole = out.exists() and all(path.exists() for path in [*figures, *surfaces])
         if not whole or out.read_text(encoding="utf-8") != page:
             typer.echo(f"{out} is out of date: run likewise paper show.", err=True)
             raise typer.Exit(1)
@@ -137,5 +179,7 @@ def show(
         return
     for path, figure in figures.items():
         write_whole(path, figure)
+    for path, (record, projection) in surfaces.items():
+        write_whole(path, draw_landscape(results, record, projection))
     write_whole(out, page)
     typer.echo(f"Wrote {out}.")

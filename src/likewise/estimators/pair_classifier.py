@@ -20,7 +20,7 @@ from likewise.estimators.network_classifier import STEPS, Network, NetworkClassi
 from likewise.estimators.saved import OWN
 from likewise.estimators.task import Task, answers_task, checksum, index_answers, labels_task, read_labels
 from likewise.pairs import Pairs
-from likewise.training import LEAST_STEPS, Augment, Pile, Settings, learn_answers, predict_logits
+from likewise.training import LEAST_STEPS, Augment, Pile, Settings, learn_answers
 
 
 class PairClassifier(NetworkClassifier):

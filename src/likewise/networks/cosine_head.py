@@ -51,7 +51,8 @@ class CosineHead(nn.Module):
 
     def aligned(self, u: Tensor, v: Tensor) -> Tensor:
         """Logits (m,) of the pairs of a row of u and the same row of v."""
-        return torch.linalg.vecdot(u, v) / self.temperature
+        cosine: Tensor = torch.linalg.vecdot(u, v)
+        return cosine / self.temperature
 
     def mean(self, views: Tensor) -> Tensor:
         """One half (n, H) from those of several views (V, n, H): the mean direction."""

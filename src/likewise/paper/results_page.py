@@ -1,4 +1,4 @@
-"""RESULTS.md: the paper's figures beside ours, and what answers alone give, made from records and nothing else."""
+"""RESULTS.md: the paper's figures beside ours, what answers alone give, and loss surfaces, made from records alone."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from statistics import mean, stdev
 
 from likewise.paper.answers_section import answers_section
 from likewise.paper.entries import NO_TREATMENT
+from likewise.paper.landscape_section import landscape_section
 from likewise.paper.markdown import machines, notes, table
 from likewise.paper.recipe import recipes
 from likewise.paper.records import Record, read_records
@@ -60,7 +61,12 @@ def table1_section(results: Path) -> str:
     return "\n".join([TABLE1, table(HEADER, rows, NUMERIC), machines(records), *notes(results, "table1")])
 
 
-SECTIONS: tuple[Callable[[Path], str], ...] = (table1_section, table4_section, answers_section)
+SECTIONS: tuple[Callable[[Path], str], ...] = (
+    table1_section,
+    table4_section,
+    answers_section,
+    landscape_section,
+)
 
 
 def _entry(record: Record) -> tuple[str, str, str, str, int]:

@@ -137,7 +137,7 @@ def draw_labels(items: Items, n: int, split: int) -> Tensor:
     generator = torch.Generator().manual_seed(split)
     while True:
         chosen = torch.randperm(len(items), generator=generator)[:n]
-        if len(items.labels[chosen].unique()) == items.n_classes:
+        if torch.bincount(items.labels[chosen], minlength=items.n_classes).min() > 0:
             labels = torch.full((len(items),), -1)
             labels[chosen] = items.labels[chosen]
             return labels

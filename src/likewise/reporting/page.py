@@ -1,4 +1,4 @@
-"""The parts of any report: one self-contained HTML page, with no script and nothing to fetch."""
+"""The parts of any report: one self-contained HTML page, with nothing to fetch."""
 
 from __future__ import annotations
 

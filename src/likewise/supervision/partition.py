@@ -52,4 +52,5 @@ def k_means(points: Floats, n_classes: int, seed: int = 0) -> Labels:
         KMeans(n_classes, init=centres, n_init=1).fit(points),
         KMeans(n_classes, n_init=STARTS, random_state=seed).fit(points),
     ]
-    return min(found, key=lambda one: one.inertia_).labels_.astype(np.int64)
+    labels: Labels = min(found, key=lambda one: one.inertia_).labels_.astype(np.int64)
+    return labels

@@ -54,7 +54,7 @@ class Lines(Silent):
         ahead = state.items / state.epoch * (self.epochs - state.epoch)
         left = (time.perf_counter() - self.started) / max(done, 1) * ahead
         others = "".join(f"  {name} {value:.4g}" for name, value in row.items() if name not in SHOWN)
-        print(f"epoch {state.epoch}/{self.epochs}  {figures}{others}  {_clock(left)} left", flush=True)
+        print(f"epoch {state.epoch}/{self.epochs}  {figures}{others}  {clock(left)} left", flush=True)
 
 
 class Bar(Silent):
@@ -95,6 +95,6 @@ def reporter(progress: bool) -> type[Silent]:
     return Bar if sys.stdout.isatty() else Lines
 
 
-def _clock(seconds: float) -> str:
+def clock(seconds: float) -> str:
     minutes, rest = divmod(round(seconds), 60)
     return f"{minutes // 60}:{minutes % 60:02}:{rest:02}"

@@ -1,0 +1,155 @@
+"""`likewise landscape`: the loss surfaces around a run, or between three, as the paper's appendix A draws them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, Literal
+
+import typer
+
+from likewise.cli.fitted import items_of, read_answers, require_fit
+from likewise.cli.items import check_shape, find_answers, open_for, read_all
+from likewise.cli.places import check_file, writing
+from likewise.errors import InputError
+
+if TYPE_CHECKING:
+    from torch import nn
+
+    from likewise.landscape import Surface
+    from likewise.landscape.losses import FixedBatch
+
+PICTURES = (".png", ".svg", ".pdf", ".html")
+
+
+def landscape(
+    run: Annotated[Path, typer.Argument(help="The folder of a finished run: of paper table1, or of fit.")],
+    out: Annotated[Path, typer.Option(help="The .npz file to write; the same command goes on where it was stopped.")],
+    mutual: Annotated[
+        tuple[Path, Path] | None,
+        typer.Option(help="Two more runs of the same network: the plane goes through all three.", show_default=False),
+    ] = None,
+    plot: Annotated[
+        list[Path] | None,
+        typer.Option(help="A .png, .svg or .pdf to draw, or an .html to turn; may be given more than once."),
+    ] = None,
+    loss: Annotated[str, typer.Option(help="Of mcl, kcl and ce; ce needs class labels.")] = "mcl,kcl,ce",
+    grid: Annotated[int, typer.Option(help="Points a side.")] = 91,
+    span: Annotated[
+        str | None,
+        typer.Option("--range", metavar="R|FROM,TO", help="How far; 1.0 by default, with --mutual -0.5,1.5."),
+    ] = None,
+    items: Annotated[int, typer.Option(min=2, help="How many items the losses are over.")] = 1000,
+    batch_size: Annotated[int, typer.Option(min=2, help="Items whose pairs are looked at together.")] = 100,
+    batch_norm: Annotated[
+        Literal["recomputed", "stored"], typer.Option(help="Statistics of each batch at each point, or the run's own.")
+    ] = "recomputed",
+    biases: Annotated[
+        Literal["left-out", "normalised"], typer.Option(help="In random directions: biases and batch-norm's weights.")
+    ] = "left-out",
+    seed: Annotated[int, typer.Option(min=0, help="Of the items and of random directions.")] = 0,
+    part: Annotated[
+        str, typer.Option(metavar="K/N", help="Only the K-th of N parts; the last one merges all.")
+    ] = "1/1",
+    processes: Annotated[int, typer.Option(min=1, help="Among how many to divide the work.")] = 1,
+    dataset: Annotated[str | None, typer.Option(help="Of the run, where it does not say so.")] = None,
+    network: Annotated[str | None, typer.Option(help="Of the run, where it does not say so.")] = None,
+    data: Annotated[Path | None, typer.Option(help="Folder of the data sets; otherwise LIKEWISE_DATA.")] = None,
+    items_at: Annotated[Path | None, typer.Option(help="Where the items of a fit are, if not where they were.")] = None,
+) -> None:
+    """Compute the losses on a grid of weights around a solution, and draw them."""
+    check_file(out, "--out", (".npz",))
+    for path in plot or ():
+        check_file(path, "--plot", PICTURES)
+
+    from likewise.landscape.compute import compute_surface, describe
+    from likewise.landscape.grid import read_part
+    from likewise.landscape.job import make_job
+
+    share, reach = read_part(part), _span(span)
+    runs = [run, *(mutual or ())]
+    how = {"items": items, "batch_size": batch_size, "seed": seed}
+    networks, batches, names = (
+        _fitted(runs, items_at, **how)
+        if (run / "classifier.json").exists()
+        else _trained(runs, data, dataset, network, **how)
+    )
+    wanted = [name.strip() for name in loss.split(",") if name.strip()]
+    job = make_job(
+        networks, batches, losses=wanted, grid=grid, span=reach, batch_norm=batch_norm, biases=biases, seed=seed
+    )
+    about = describe(job, names, batch_size=batch_size, biases=biases, seed=seed)
+    with writing(out, "--out"):
+        surface = compute_surface(job, about, out=out, part=share, processes=processes, progress=True)
+    if surface is None:
+        typer.echo(f"Part {part} is done; {out} is written when all parts are.")
+        return
+    for line in _in_words(surface):
+        typer.echo(line)
+    typer.echo(f"Wrote {out}.")
+    if plot:
+        from likewise.reporting.surface_files import draw_surface
+
+        for path in plot:
+            with writing(path, "--plot"):
+                draw_surface(path, surface)
+            typer.echo(f"Wrote {path}.")
+
+
+def _span(text: str | None) -> float | tuple[float, float] | None:
+    if text is None:
+        return None
+    try:
+        numbers = [float(number) for number in text.split(",")]
+    except ValueError:
+        numbers = []
+    match numbers:
+        case [reach]:
+            return reach
+        case [low, high]:
+            return low, high
+    raise InputError(f"--range must be a number, or two with a comma between them, got {text!r}.")
+
+
+def _trained(
+    runs: Sequence[Path], data: Path | None, dataset: str | None, network: str | None, **how: int
+) -> tuple[list[nn.Module], tuple[FixedBatch, ...], dict[str, Any]]:
+    """Runs on a labelled set."""
+    from likewise.landscape.runs import open_runs
+
+    return open_runs(runs, data, dataset=dataset, network=network, **how)
+
+
+def _fitted(
+    runs: Sequence[Path], items_at: Path | None, *, items: int, batch_size: int, seed: int
+) -> tuple[list[nn.Module], tuple[FixedBatch, ...], dict[str, Any]]:
+    """Runs of `fit`, on the answers of the first."""
+    from likewise.estimators import PairClassifier
+    from likewise.landscape.fixed_batches import answered_batches
+
+    fits = [require_fit(run) for run in runs]
+    models = [PairClassifier.load(run) for run in runs]
+    model, path = models[0], items_of(runs[0], items_at)
+    given = read_all(open_for(model, path, columns=fits[0].columns))
+    check_shape(given.items, model, path)
+    answers = find_answers(read_answers(runs[0], fits[0])[0], given)
+    form = model.input_form_
+    batches = answered_batches(
+        given.items.inputs, answers, n=items, batch_size=batch_size, seed=seed, mean=form.mean, std=form.std
+    )
+    names = {"network": type(model.network_).__name__.lower(), "runs": [run.name for run in runs]}
+    return [each.network_ for each in models], batches, names
+
+
+def _in_words(surface: Surface) -> list[str]:
+    """From where to where each loss goes, what it is by chance, how much of the grid is low, and the gaps."""
+    from likewise.landscape import finite_range, share_below
+
+    lines = [f"{'':<5}{'lowest':>10}{'highest':>10}{'chance':>10}  below half of chance"]
+    for loss in surface.losses:
+        chance, gaps = surface.chance[loss], surface.gaps(loss)
+        numbers = "".join(f"{number:>10.4g}" for number in (*finite_range(surface[loss]), chance))
+        share = f"{100 * share_below(surface[loss], chance / 2):.1f} % of the grid"
+        note = f"; {gaps} points without a finite loss" if gaps else ""
+        lines.append(f"{loss.upper():<5}{numbers}  {share}{note}")
+    return lines

@@ -1,0 +1,149 @@
+"""The rows of a grid: computed here or in several processes, each kept as soon as it is known, so that a run goes on.
+
+Finished rows are .npz files in a folder beside about.json, which says what they are of. Whoever has the same about.json
+may work on other rows at the same time, and whoever finds all rows there has the whole.
+"""
+
+from __future__ import annotations
+
+import multiprocessing
+import signal
+import zipfile
+from collections.abc import Iterator, Mapping, Sequence
+from concurrent.futures import ProcessPoolExecutor, as_completed
+from contextlib import ExitStack
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+
+from likewise.errors import InputError
+from likewise.files import replacing
+from likewise.landscape.job import Job
+from likewise.landscape.progress import row_progress
+from likewise.landscape.rows import Row, RowLosses
+from likewise.landscape.surface import Floats
+from likewise.training import Interrupted, read_json, write_json
+from likewise.training.run_folder import first_difference, plain, reserved
+
+Part = tuple[int, int]  # the k-th of n, counted from 1
+
+
+def read_part(text: str) -> Part:
+    """
+    >>> read_part("1/2")
+    (1, 2)
+    """
+    first, slash, second = text.partition("/")
+    if slash and first.isdecimal() and second.isdecimal() and 1 <= int(first) <= int(second):
+        return int(first), int(second)
+    raise InputError(f"A part is given as K/N, for example 1/2 and 2/2, got {text!r}.")
+
+
+def compute_rows(
+    job: Job,
+    about: Mapping[str, Any],
+    *,
+    folder: Path | None = None,
+    part: Part = (1, 1),
+    processes: int = 1,
+    progress: bool = False,
+) -> tuple[Floats, float] | None:
+    """Compute the rows of a part that are not in the folder yet.
+
+    Gives all values, (losses, A, B), and the CPU seconds they took, once every row is known, and until then None.
+    Without a folder nothing is kept. With several processes each has its share of torch's threads.
+    """
+    if processes < 1:
+        raise InputError(f"processes must be 1 or more, got {processes}.")
+    k, n = part
+    mine = range(k - 1, len(job.alpha), n)
+    found: dict[int, Row] = {}
+    with ExitStack() as stack:
+        if folder is not None:
+            stack.enter_context(reserved(folder / f"part-{k}-of-{n}"))
+            _same_job(folder / "about.json", about)
+            found = _read_rows(folder, job)
+        waiting = [position for position in mine if position not in found]
+        tell = stack.enter_context(row_progress(progress, len(waiting), len(job.beta)))
+        try:
+            for position, row in _rows(job, waiting, processes):
+                found[position] = row
+                if folder is not None:
+                    _write_row(folder, position, row)
+                tell()
+        except KeyboardInterrupt as stop:
+            kept = "" if folder is None else f"; {len(found)} rows are kept, and the same command goes on"
+            raise Interrupted(f"Stopped{kept}.") from stop
+        if folder is not None:
+            found |= _read_rows(folder, job)  # what others did in the meantime
+    if len(found) < len(job.alpha):
+        return None
+    values = np.stack([found[position].values for position in range(len(job.alpha))], axis=1)
+    return values, sum(row.cpu_seconds for row in found.values())
+
+
+def _rows(job: Job, positions: Sequence[int], processes: int) -> Iterator[tuple[int, Row]]:
+    """Rows in any order, each as soon as it is known."""
+    if processes == 1 or len(positions) < 2:
+        losses = RowLosses(job)
+        for position in positions:
+            yield position, losses.row(position)
+        return
+    threads = max(1, torch.get_num_threads() // processes)
+    new = multiprocessing.get_context("spawn")  # a fork would share torch's threads, and hang
+    with ProcessPoolExecutor(processes, new, initializer=_begin, initargs=(job, threads)) as pool:
+        running = {pool.submit(_row, position): position for position in positions}
+        try:
+            for done in as_completed(running):
+                yield running[done], done.result()
+        finally:
+            pool.shutdown(wait=False, cancel_futures=True)
+
+
+_losses: RowLosses | None = None  # of this process, where it is one of several
+
+
+def _begin(job: Job, threads: int) -> None:
+    global _losses
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the process that started this one
+    torch.set_num_threads(threads)
+    _losses = RowLosses(job)
+
+
+def _row(position: int) -> Row:
+    assert _losses is not None
+    return _losses.row(position)
+
+
+def _same_job(path: Path, about: Mapping[str, Any]) -> None:
+    """Leave word of what the rows are of, or refuse a folder whose rows are of something else."""
+    if not path.exists():
+        write_json(path, about)
+        return
+    difference = first_difference(read_json(path), plain(about))
+    if difference:
+        name, was, now = difference
+        raise InputError(
+            f"{path.parent} was begun with {name} = {was!r}, now it is {now!r}; delete it or use another place."
+        )
+
+
+def _write_row(folder: Path, position: int, row: Row) -> None:
+    with replacing(folder / f"row-{position:05}.npz") as file:
+        np.savez(file, **row._asdict())
+
+
+def _read_rows(folder: Path, job: Job) -> dict[int, Row]:
+    rows = {}
+    for path in sorted(folder.glob("row-*.npz")):
+        try:
+            with path.open("rb") as stream, np.load(stream, allow_pickle=False) as file:
+                row = Row(file["values"], float(file["cpu_seconds"]))
+        except (OSError, KeyError, ValueError, zipfile.BadZipFile) as error:
+            raise InputError(f"{path} cannot be read ({error}); delete it to compute it again.") from error
+        if row.values.shape != (len(job.losses), len(job.beta)):
+            raise InputError(f"{path} does not belong to this grid; delete {path.parent} to begin again.")
+        rows[int(path.stem.removeprefix("row-"))] = row
+    return rows

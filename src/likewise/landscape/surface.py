@@ -1,0 +1,80 @@
+"""A loss surface: the losses on a grid, with its axes, and as an .npz file that holds nothing but plain arrays."""
+
+from __future__ import annotations
+
+import json
+import zipfile
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import DTypeLike, NDArray
+
+from likewise.errors import InputError
+from likewise.files import replacing
+
+Floats = NDArray[np.float32]
+ARRAYS = ("alpha", "beta", "losses", "values", "chance", "about", "cpu_seconds")
+
+
+@dataclass(frozen=True)
+class Surface:
+    """f(alpha, beta) = L(theta* + alpha delta + beta eta) of one or more losses; NaN where the loss is not finite.
+
+    >>> surface = Surface(np.array([0.0, 1.0]), np.array([0.0]), ("mcl",), np.array([[[0.5], [2.0]]]), {"mcl": 0.325})
+    >>> surface["mcl"].shape, np.asarray(surface).shape
+    ((2, 1), (1, 2, 1))
+    """
+
+    alpha: NDArray[np.float64]  # (A,)
+    beta: NDArray[np.float64]  # (B,)
+    losses: tuple[str, ...]
+    values: Floats  # (losses, A, B)
+    chance: Mapping[str, float]  # what each loss is where all outputs are alike
+    about: Mapping[str, Any] = field(default_factory=dict)  # how it was made, as JSON has it
+    cpu_seconds: float = 0.0  # that it took
+
+    def __getitem__(self, loss: str) -> Floats:
+        """The values of one loss, (A, B)."""
+        if loss not in self.losses:
+            raise KeyError(f"{loss!r} was not computed; there are {', '.join(self.losses)}.")
+        of_loss: Floats = self.values[self.losses.index(loss)]
+        return of_loss
+
+    def __array__(self, dtype: DTypeLike | None = None, copy: bool | None = None) -> NDArray[Any]:
+        """All values, (losses, A, B)."""
+        return np.array(self.values, dtype=dtype, copy=copy)
+
+    def gaps(self, loss: str) -> int:
+        """At how many points the loss is not finite."""
+        return int((~np.isfinite(self[loss])).sum())
+
+    def save(self, path: Path | str) -> None:
+        """Write the .npz file, whole or not at all."""
+        with replacing(Path(path)) as file:
+            np.savez_compressed(
+                file,
+                alpha=self.alpha,
+                beta=self.beta,
+                losses=np.array(self.losses),
+                values=self.values,
+                chance=np.array([self.chance[loss] for loss in self.losses]),
+                about=np.array(json.dumps(self.about, ensure_ascii=False)),
+                cpu_seconds=np.array(self.cpu_seconds),
+            )
+
+    @classmethod
+    def load(cls, path: Path | str) -> Self:
+        """Read what `save` wrote; nothing is unpickled."""
+        try:
+            with Path(path).open("rb") as stream, np.load(stream, allow_pickle=False) as file:
+                alpha, beta, names, values, levels, about, cpu_seconds = (file[name] for name in ARRAYS)
+            losses = tuple(names.tolist())
+            chance = dict(zip(losses, levels.tolist(), strict=True))
+            return cls(alpha, beta, losses, values, chance, json.loads(str(about)), float(cpu_seconds))
+        except FileNotFoundError as error:
+            raise InputError(f"{path} does not exist; give the .npz file of a surface.") from error
+        except (OSError, KeyError, ValueError, zipfile.BadZipFile) as error:
+            raise InputError(f"{path} is not a surface that Likewise wrote ({error}); compute it again.") from error

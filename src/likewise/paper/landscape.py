@@ -1,0 +1,120 @@
+"""The paper's Figure 4: the surfaces of CE, MCL and KCL around their own solutions, and between the three.
+
+Around a solution, each loss is shown for the network that was trained with it. Between them there is one plane, with
+the solution of MCL in its middle, and all three losses are shown on it. Every surface holds all three losses: once the
+network is computed, they cost next to nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from likewise.errors import InputError
+from likewise.landscape import LOSSES, Surface, finite_range, loss_surface, rank_correlation, share_below
+from likewise.machine import machine
+from likewise.paper.entries import NO_TREATMENT, Entry, select
+from likewise.paper.landscape_record import TABLE, LandscapeRecord, landscape_name, surface_path
+from likewise.paper.recipe import recipes
+from likewise.paper.records import read_record, record_path, write_record
+
+MIDDLE = "mcl"  # of the plane between the solutions
+KEPT = ("batch_size", "batch_norm", "from", "to")  # what a record says of how each surface was made
+
+
+def run_landscape(
+    *,
+    dataset: str,
+    network: str,
+    epochs: int | None = None,
+    seed: int = 0,
+    grid: int = 91,
+    items: int = 1000,
+    processes: int = 1,
+    data: Path | None = None,
+    runs: Path,
+    results: Path,
+) -> tuple[LandscapeRecord, Path, bool]:
+    """Compute the four surfaces, or go on with them; gives record, path and whether there was anything to do."""
+    entries = {loss: _entry(dataset, network, loss, seed, epochs) for loss in LOSSES}
+    name = landscape_name(dataset, network, seed, entries[MIDDLE].settings.epochs, grid, items)
+    path = record_path(results, TABLE, name)
+    if path.exists():
+        return read_record(path, LandscapeRecord), path, False
+    solutions = {loss: _finished_run(entry, runs) for loss, entry in entries.items()}
+    others = [solutions[loss] for loss in LOSSES if loss != MIDDLE]
+    planes = {f"random-{loss}": [solutions[loss]] for loss in LOSSES} | {"mutual": [solutions[MIDDLE], *others]}
+    surfaces = {}
+    for which, (centre, *mutual) in planes.items():
+        print(f"{which}:", flush=True)
+        surfaces[which] = loss_surface(
+            centre,
+            mutual,
+            grid=grid,
+            items=items,
+            seed=seed,
+            data=data,
+            out=surface_path(results, name, which),
+            processes=processes,
+            progress=True,
+        )
+    made_with: dict[str, Any] = {**machine()}
+    record = LandscapeRecord(
+        table=TABLE,
+        dataset=dataset,
+        network=network,
+        epochs=entries[MIDDLE].settings.epochs,
+        seed=seed,
+        grid=grid,
+        items=items,
+        settings={
+            "precision": "float32",
+            "processes": processes,
+            **{which: {key: surface.about[key] for key in KEPT} for which, surface in surfaces.items()},
+        },
+        random=figures({loss: surfaces[f"random-{loss}"] for loss in LOSSES}),
+        mutual=figures(dict.fromkeys(LOSSES, surfaces["mutual"])),
+        cpu_seconds=round(sum(surface.cpu_seconds for surface in surfaces.values()), 1),
+        command=_command(dataset, network, epochs, seed, grid, items),
+        **made_with,
+    )
+    return record, write_record(results, record), True
+
+
+def figures(surfaces: Mapping[str, Surface]) -> dict[str, dict[str, float]]:
+    """What each loss shows on its surface; the rank correlation is with CE, point by point of the grid."""
+    measured = {}
+    for loss, surface in surfaces.items():
+        values, chance = surface[loss], surface.chance[loss]
+        lowest, highest = finite_range(values)
+        numbers = {
+            "lowest": lowest,
+            "highest": highest,
+            "chance": chance,
+            "below_half": share_below(values, chance / 2),
+            "below_tenth": share_below(values, chance / 10),
+            "rank_correlation": rank_correlation(values, surfaces["ce"]["ce"]),
+            "gaps": float(surface.gaps(loss)),
+        }
+        measured[loss] = {name: float(f"{number:.6g}") for name, number in numbers.items()}
+    return measured
+
+
+def _entry(dataset: str, network: str, loss: str, seed: int, epochs: int | None) -> Entry:
+    chosen = {"dataset": dataset, "network": network, "criterion": loss, "treatment": NO_TREATMENT}
+    (entry,) = select(recipes("table1"), **chosen, seed=seed, epochs=epochs)
+    return entry
+
+
+def _finished_run(entry: Entry, runs: Path) -> Path:
+    folder = runs / entry.recipe.table / entry.name
+    if not (folder / "model.safetensors").exists():
+        raise InputError(f"{folder} is not there or not finished; run `{entry.command} --runs {runs}` first.")
+    return folder
+
+
+def _command(dataset: str, network: str, epochs: int | None, seed: int, grid: int, items: int) -> str:
+    schedule = [] if epochs is None else ["--epochs", str(epochs)]
+    parts = ["likewise paper landscape", "--dataset", dataset, "--network", network, "--seed", str(seed), *schedule]
+    return " ".join([*parts, "--grid", str(grid), "--items", str(items)])

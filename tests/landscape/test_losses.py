@@ -1,0 +1,75 @@
+"""The losses on fixed batches: against pairs written out, at chance level, and what cannot be computed."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+
+import pytest
+import torch
+
+from likewise.errors import InputError
+from likewise.landscape.losses import FixedBatch, chance_level, check_losses, mean_loss
+
+
+@pytest.mark.parametrize("loss", ["ce", "mcl", "kcl"])
+def test_means_are_over_all_items_or_pairs_of_all_batches(
+    loss: str, batches: tuple[FixedBatch, ...], naive_loss: Callable[..., float]
+) -> None:
+    random = torch.Generator().manual_seed(0)
+    logits = [2 * torch.randn(len(batch.inputs), 3, generator=random) for batch in batches]
+    assert len({len(batch.inputs) for batch in batches}) > 1  # batches of different sizes weigh by their pairs
+    wanted = naive_loss(loss, logits, [batch.target for batch in batches])
+    assert mean_loss(loss, logits, batches) == pytest.approx(wanted, rel=1e-5)
+
+
+def test_unknown_labels_count_for_nothing() -> None:
+    known = FixedBatch(torch.zeros(2, 1), torch.tensor([0, 1]))
+    more = FixedBatch(torch.zeros(3, 1), torch.tensor([0, -1, 1]))
+    logits = torch.tensor([[2.0, 0.0], [9.0, 9.0], [1.0, 0.0]])
+    for loss in ("ce", "mcl", "kcl"):
+        assert mean_loss(loss, [logits], [more]) == pytest.approx(mean_loss(loss, [logits[[0, 2]]], [known]))
+
+
+def test_answers_are_the_pairs_they_speak_of() -> None:
+    same = torch.full((3, 3), torch.nan)
+    same[0, 1] = same[1, 0] = 1.0
+    same[1, 2] = same[2, 1] = 0.0
+    weight = torch.tensor([[0.0, 3.0, 0.0], [3.0, 0.0, 1.0], [0.0, 1.0, 0.0]])
+    logits = torch.tensor([[1.0, 0.0], [0.0, 0.0], [0.0, 3.0]])
+    p = logits.double().softmax(1)
+    agree, differ = -math.log((p[0] * p[1]).sum()), -math.log(1 - (p[1] * p[2]).sum())
+    for weights, wanted in ((None, (agree + differ) / 2), (weight, (3 * agree + differ) / 4)):
+        batch = FixedBatch(torch.zeros(3, 1), same, weights)
+        assert mean_loss("mcl", [logits], [batch]) == pytest.approx(wanted, rel=1e-5)
+
+
+def test_chance_level_is_that_of_equal_outputs(batches: tuple[FixedBatch, ...]) -> None:
+    pairs = sum(batch.count("mcl") for batch in batches)
+    same = sum(int((batch.target[:, None] == batch.target).triu(1).sum()) for batch in batches)
+    share = same / pairs
+    assert chance_level("ce", 5, batches) == pytest.approx(math.log(5))
+    assert chance_level("mcl", 5, batches) == pytest.approx(share * math.log(5) - (1 - share) * math.log(4 / 5))
+    assert chance_level("kcl", 5, batches) == pytest.approx(4 * (1 - share))
+
+
+@pytest.mark.parametrize("value", [torch.nan, torch.inf])
+def test_a_network_without_finite_logits_has_no_loss(value: float, batches: tuple[FixedBatch, ...]) -> None:
+    logits = [torch.zeros(len(batch.inputs), 3) for batch in batches]
+    logits[1][0, 0] = value
+    for loss in ("ce", "mcl", "kcl"):
+        assert math.isnan(mean_loss(loss, logits, batches))
+
+
+def test_what_cannot_be_computed_is_refused(batches: tuple[FixedBatch, ...]) -> None:
+    assert check_losses(["mcl", "ce", "mcl"], batches) == ("mcl", "ce")
+    with pytest.raises(InputError, match="No loss is given"):
+        check_losses([], batches)
+    with pytest.raises(InputError, match="There is no loss called 'hinge'; use ce, mcl, kcl"):
+        check_losses(["mcl", "hinge"], batches)
+    answers = FixedBatch(torch.zeros(2, 1), torch.tensor([[torch.nan, 1.0], [1.0, torch.nan]]))
+    with pytest.raises(InputError, match="ce needs class labels"):
+        check_losses(["ce"], [answers])
+    silent = FixedBatch(torch.zeros(2, 1), torch.full((2, 2), torch.nan))
+    with pytest.raises(InputError, match="mcl has nothing to go by, for no pair is known"):
+        check_losses(["mcl"], [silent])
