@@ -122,7 +122,7 @@ def test_the_section_stands_in_the_page_with_its_notes(tmp_path: Path, trial_rec
     (tmp_path / "answers" / "NOTES.md").write_text("\nWhy it was reached.\n")
     page = results_page(tmp_path)
     made = "Made on: A Processor, 2 threads, torch 2.13.0, likewise 0.1.0, float32."
-    assert page.endswith(f"\n{made}\n\n### Notes\n\nWhy it was reached.\n")
+    assert f"\n{made}\n\n### Notes\n\nWhy it was reached.\n\n## " in page
     assert page.index("## Table 1") < page.index("## From answers")
 
 
