@@ -17,7 +17,7 @@ SOURCE = Path(likewise.__file__).parent
 ORDER = [
     {"errors", "files", "machine"},
     {"criteria", "pairs", "evaluation", "datasets"},
-    {"networks", "supervision"},
+    {"networks", "supervision", "clustering"},
     {"training"},
     {"estimators", "landscape"},
     {"reporting", "benchmarks"},

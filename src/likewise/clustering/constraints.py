@@ -1,0 +1,120 @@
+"""Answers as the algorithms take them: must-links and cannot-links with weights, each pair of items once.
+
+    s_ij = sum over the answers about (i, j) of weight * (2 same - 1)      s_ij > 0 must-link, s_ij < 0 cannot-link
+
+A sure answer of weight 1 counts 1, a soft one less, and one of 0.5 nothing. What is said both ways about one pair is
+settled by the sum; contradictions along chains (a=b, b=c, a!=c) are another matter, and a method's choice.
+"""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Literal, get_args
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse import coo_array, csr_array
+
+from likewise.errors import InputError
+from likewise.pairs import Pairs
+from likewise.pairs.closure import components
+from likewise.pairs.keys import keys, pairs_of
+
+Ints = NDArray[np.int64]
+Floats = NDArray[np.float64]
+
+Contradictions = Literal["accept", "refuse", "repair"]
+
+
+@dataclass(frozen=True, eq=False)
+class Constraints:
+    """Must-links and cannot-links among n items; the smaller item of a pair comes first, and no pair comes twice.
+
+    >>> pairs = Pairs.from_arrays([(0, 1), (1, 2), (3, 0)], [1, 0.75, 0])
+    >>> given = read_constraints(pairs, n_items=5)
+    >>> given.must_link.tolist(), given.must_weight.tolist(), given.cannot_link.tolist()
+    ([[0, 1], [1, 2]], [1.0, 0.5], [[0, 3]])
+    >>> given.component.tolist()
+    [0, 0, 0, 1, 2]
+    >>> given.signed.toarray()[0].tolist()
+    [0.0, 1.0, 0.0, -1.0, 0.0]
+    """
+
+    n_items: int
+    must_link: Ints  # (P, 2)
+    cannot_link: Ints  # (Q, 2)
+    must_weight: Floats  # (P,) above 0
+    cannot_weight: Floats  # (Q,) above 0
+
+    def __len__(self) -> int:
+        return len(self.must_link) + len(self.cannot_link)
+
+    @cached_property
+    def component(self) -> Ints:
+        """(n,) The neighbourhood of each item: those that chains of must-links connect, in the order of their first."""
+        return components(self.must_link[:, 0], self.must_link[:, 1], self.n_items)[0]
+
+    @cached_property
+    def must(self) -> csr_array:
+        """(n, n) The weights of the must-links, symmetric."""
+        return _symmetric(self.must_link, self.must_weight, self.n_items)
+
+    @cached_property
+    def cannot(self) -> csr_array:
+        """(n, n) The weights of the cannot-links, symmetric."""
+        return _symmetric(self.cannot_link, self.cannot_weight, self.n_items)
+
+    @cached_property
+    def signed(self) -> csr_array:
+        """(n, n) s: above 0 for must-links, below 0 for cannot-links, 0 where nothing is known; symmetric."""
+        return csr_array(self.must - self.cannot)
+
+
+def read_constraints(
+    pairs: Pairs | None, n_items: int, contradictions: Contradictions = "accept", *, hard: bool = False
+) -> Constraints:
+    """The constraints among n items that answers give; none where there are no answers.
+
+    Contradicting answers are taken as they are ("accept"), refused, or repaired: the most credible consistent ones are
+    used. A method that keeps every constraint (`hard`) cannot accept them.
+    """
+    choices = [choice for choice in get_args(Contradictions) if not (hard and choice == "accept")]
+    if contradictions not in choices:
+        raise InputError(f"contradictions must be one of {', '.join(choices)} here, got {contradictions!r}.")
+    if pairs is None:
+        pairs = Pairs.from_links([], [])
+    elif not isinstance(pairs, Pairs):
+        raise InputError(f"pairs must be a Pairs, got {type(pairs).__name__}; make one with Pairs.from_arrays.")
+    pairs = pairs.index(n_items)
+    if contradictions != "accept" and pairs.closure().n_contradicted:
+        pairs = _without_contradictions(pairs, contradictions)
+
+    said = pairs.left != pairs.right
+    credit = (pairs.weight * (2 * pairs.same.astype(np.float64) - 1))[said]
+    pair, place = np.unique(keys(pairs.left[said], pairs.right[said], n_items), return_inverse=True)
+    s = np.bincount(place, credit, minlength=len(pair)).astype(np.float64)
+    ends = np.stack(pairs_of(pair, n_items), axis=1)  # (m, 2)
+    return Constraints(n_items, ends[s > 0], ends[s < 0], s[s > 0], -s[s < 0])
+
+
+def _without_contradictions(pairs: Pairs, choice: Contradictions) -> Pairs:
+    if choice == "refuse":
+        first = pairs.contradictions(limit=1)[0].text(most_links=4)
+        raise InputError(
+            f"The answers contradict one another: {first}. Correct them, or give contradictions='repair' to use the "
+            "most credible ones."
+        )
+    kept, dropped, _ = pairs.repair()
+    warnings.warn(
+        f"The answers contradict one another: {len(dropped)} of {len(pairs)} are left out; `likewise check` shows why.",
+        stacklevel=4,
+    )
+    return kept
+
+
+def _symmetric(ends: Ints, weight: Floats, n: int) -> csr_array:
+    i, j = ends.T
+    both = (np.concatenate([i, j]), np.concatenate([j, i]))
+    return coo_array((np.concatenate([weight, weight]), both), shape=(n, n)).tocsr()
