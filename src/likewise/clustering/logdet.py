@@ -1,0 +1,139 @@
+"""LogDet metric learning: the metric nearest to the one given under which pairs have the distances they should have.
+
+    F(A) = tr(A) - log det(A) + sum_p phi_p(d_p),     d_p = (x_i - x_j)' A (x_i - x_j),     A positive definite
+
+The first two terms are LogDet's divergence D_ld(A, I), up to a constant; phi_p, convex, is what pair p pays for its
+squared distance. The usual solver, Bregman's, projects onto one pair at a time. F is smooth and has one minimum, so that
+all pairs can be taken at once: with A = L L', phi' as the weights of a graph and its Laplacian Lap,
+
+    dF/dL = 2 (L - L^-T + X' Lap(phi') X L)
+
+is a few matrix products, and L-BFGS needs some tens of them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+import numpy as np
+from scipy.linalg import lu_factor, lu_solve
+from scipy.optimize import brentq, minimize
+from scipy.sparse import coo_array
+
+from likewise.clustering.constraints import Floats, Ints
+
+DENSE = 1 / 16  # from this share of all pairs on, a full (n, n) matrix is faster than a sparse one
+WIDEST = 30.0  # the best multiple of the identity is looked for from exp(-30) to exp(30)
+
+Loss = Callable[[Floats], tuple[float, Floats]]  # squared distances (m,) -> their sum of phi, and phi' of each (m,)
+
+
+class Bounds(NamedTuple):
+    """phi of ITML: gamma * weight * h(d / bound) for a pair beyond its bound, h(t) = t - 1 - log t; else nothing.
+
+    It is what the slack xi of the published form costs: D_ld(xi, bound), at the best xi.
+
+    >>> near = Bounds(sign=np.array([1.0, -1.0]), bound=np.array([2.0, 2.0]), weight=np.ones(2), gamma=1.0)
+    >>> value, slope = near(np.array([4.0, 4.0]))  # the first pair should be nearer than 2, the second is far enough
+    >>> round(value, 3), slope.tolist()
+    (0.307, [0.25, 0.0])
+    """
+
+    sign: Floats  # (m,) 1: the distance should be the bound or less, -1: the bound or more
+    bound: Floats  # (m,)
+    weight: Floats  # (m,)
+    gamma: float
+
+    def __call__(self, distance: Floats) -> tuple[float, Floats]:
+        ratio = np.maximum(distance, np.finfo(np.float64).tiny) / self.bound
+        beyond = np.where(self.sign * (ratio - 1) > 0, self.gamma * self.weight, 0.0)
+        value = float(beyond @ (ratio - 1 - np.log(ratio)))
+        return value, beyond * (1 - 1 / ratio) / self.bound
+
+
+def learn_metric(items: Floats, ends: Ints, loss: Loss, *, max_iter: int = 500, tol: float = 1e-5) -> Floats:
+    """(d, d) L of the best A = L L', so that the rows of X L have the learned distances.
+
+    Only differences of items count, so all is done in the space they span, and A is the identity outside it. `tol`
+    bounds the entries of the gradient at the end, relative to those of the beginning.
+
+    >>> pull = Bounds(np.ones(1), np.ones(1), np.ones(1), gamma=1.0)
+    >>> L = learn_metric(np.array([[0.0, 0.0], [2.0, 0.0]]), np.array([[0, 1]]), pull)
+    >>> bool(abs((L @ L.T)[0, 0] - 0.4) < 1e-4), bool(abs((L @ L.T)[1, 1] - 1) < 1e-12)  # F'(a) = 5 - 2 / a
+    (True, True)
+    """
+    d = items.shape[1]
+    there, place = np.unique(ends, return_inverse=True)
+    if not len(there):
+        return np.eye(d)
+    place = place.reshape(ends.shape)
+    x, basis = _span(items[there])
+    r = x.shape[1]
+    distances, pull = _distances(len(x), place), _pull(len(x), place)
+
+    def objective(flat: Floats) -> tuple[float, Floats]:
+        factor = flat.reshape(r, r)
+        mapped = x @ factor  # (n, r)
+        value, slope = loss(distances(mapped))
+        lu, pivots = lu_factor(factor, check_finite=False)
+        log_det = 2 * float(
+            np.log(np.abs(lu.diagonal())).sum()
+        )  # finite: the line search meets no singular L by chance
+        inverse = lu_solve((lu, pivots), np.eye(r), trans=1, check_finite=False)  # L^-T
+        gradient = 2 * (factor - inverse + x.T @ pull(slope, mapped))
+        return float((factor**2).sum()) - log_det + value, gradient.ravel()
+
+    start = _best_multiple(r, distances(x), loss) * np.eye(r).ravel()
+    steepest = float(np.abs(objective(start)[1]).max())
+    options = {"maxiter": max_iter, "maxfun": 2 * max_iter, "gtol": tol * max(steepest, 1.0), "ftol": 0.0, "maxcor": 10}
+    factor = minimize(objective, start, jac=True, method="L-BFGS-B", options=options).x.reshape(r, r)
+    return np.asarray(np.eye(d) + basis @ (factor - np.eye(r)) @ basis.T)
+
+
+def _best_multiple(r: int, distance: Floats, loss: Loss) -> float:
+    """c of the best L = c I, where the search begins: dF/dc^2 = r - r / c^2 + phi'(c^2 d) d = 0."""
+
+    def slope(log_scale: float) -> float:
+        scale = float(np.exp(log_scale))
+        return r - r / scale + float(loss(scale * distance)[1] @ distance)
+
+    return float(np.exp(brentq(slope, -WIDEST, WIDEST) / 2))
+
+
+def _span(items: Floats) -> tuple[Floats, Floats]:
+    """Coordinates (n, r) in an orthonormal basis (d, r) of the differences of items."""
+    centred = items - items.mean(axis=0)
+    n, d = centred.shape
+    if n > d:
+        return centred, np.eye(d)
+    _, size, right = np.linalg.svd(centred, full_matrices=False)
+    basis = right[size > size[0] * max(n, d) * np.finfo(np.float64).eps].T if size[0] > 0 else right[:1].T
+    return centred @ basis, basis
+
+
+def _distances(n: int, ends: Ints) -> Callable[[Floats], Floats]:
+    """The squared distances of the pairs; of all items at once where there are about as many pairs."""
+    i, j = ends.T
+
+    def listed(mapped: Floats) -> Floats:
+        return np.asarray(((mapped[i] - mapped[j]) ** 2).sum(axis=1))
+
+    def all_pairs(mapped: Floats) -> Floats:
+        gram = mapped @ mapped.T
+        return np.asarray(np.maximum(gram[i, i] + gram[j, j] - 2 * gram[i, j], 0.0))
+
+    return all_pairs if len(ends) > DENSE * n * n else listed
+
+
+def _pull(n: int, ends: Ints) -> Callable[[Floats, Floats], Floats]:
+    """Lap(slope) times a matrix (n, r); a full product where there are about as many pairs as there can be."""
+    i, j = ends.T
+
+    def pull(slope: Floats, mapped: Floats) -> Floats:
+        graph = coo_array((np.concatenate([slope, slope]), (np.concatenate([i, j]), np.concatenate([j, i]))), (n, n))
+        weights = graph.toarray() if len(ends) > DENSE * n * n else graph.tocsr()
+        degree = np.bincount(i, slope, n) + np.bincount(j, slope, n)
+        return np.asarray(degree[:, None] * mapped - weights @ mapped)
+
+    return pull
