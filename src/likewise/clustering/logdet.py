@@ -3,8 +3,8 @@
     F(A) = tr(A) - log det(A) + sum_p phi_p(d_p),     d_p = (x_i - x_j)' A (x_i - x_j),     A positive definite
 
 The first two terms are LogDet's divergence D_ld(A, I), up to a constant; phi_p, convex, is what pair p pays for its
-squared distance. The usual solver, Bregman's, projects onto one pair at a time. F is smooth and has one minimum, so that
-all pairs can be taken at once: with A = L L', phi' as the weights of a graph and its Laplacian Lap,
+squared distance. The usual solver, Bregman's, projects onto one pair at a time. F is smooth and has one minimum, so all
+pairs can be taken at once: with A = L L', phi' as the weights of a graph and its Laplacian Lap,
 
     dF/dL = 2 (L - L^-T + X' Lap(phi') X L)
 
@@ -14,7 +14,7 @@ is a few matrix products, and L-BFGS needs some tens of them.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from scipy.linalg import lu_factor, lu_solve
@@ -22,8 +22,8 @@ from scipy.optimize import brentq, minimize
 from scipy.sparse import coo_array
 
 from likewise.clustering.constraints import Floats, Ints
+from likewise.clustering.distances import DENSE, squared_distances
 
-DENSE = 1 / 16  # from this share of all pairs on, a full (n, n) matrix is faster than a sparse one
 WIDEST = 30.0  # the best multiple of the identity is looked for from exp(-30) to exp(30)
 
 Loss = Callable[[Floats], tuple[float, Floats]]  # squared distances (m,) -> their sum of phi, and phi' of each (m,)
@@ -70,23 +70,28 @@ def learn_metric(items: Floats, ends: Ints, loss: Loss, *, max_iter: int = 500, 
     place = place.reshape(ends.shape)
     x, basis = _span(items[there])
     r = x.shape[1]
-    distances, pull = _distances(len(x), place), _pull(len(x), place)
+    i, j = place.T
+    pull = _pull(len(x), i, j)
 
     def objective(flat: Floats) -> tuple[float, Floats]:
         factor = flat.reshape(r, r)
         mapped = x @ factor  # (n, r)
-        value, slope = loss(distances(mapped))
+        value, slope = loss(squared_distances(mapped, mapped, i, j))
         lu, pivots = lu_factor(factor, check_finite=False)
-        log_det = 2 * float(
-            np.log(np.abs(lu.diagonal())).sum()
-        )  # finite: the line search meets no singular L by chance
+        log_det = 2 * float(np.log(np.abs(lu.diagonal())).sum())
         inverse = lu_solve((lu, pivots), np.eye(r), trans=1, check_finite=False)  # L^-T
         gradient = 2 * (factor - inverse + x.T @ pull(slope, mapped))
         return float((factor**2).sum()) - log_det + value, gradient.ravel()
 
-    start = _best_multiple(r, distances(x), loss) * np.eye(r).ravel()
+    start = _best_multiple(r, squared_distances(x, x, i, j), loss) * np.eye(r).ravel()
     steepest = float(np.abs(objective(start)[1]).max())
-    options = {"maxiter": max_iter, "maxfun": 2 * max_iter, "gtol": tol * max(steepest, 1.0), "ftol": 0.0, "maxcor": 10}
+    options: Any = {
+        "maxiter": max_iter,
+        "maxfun": 2 * max_iter,
+        "gtol": tol * max(steepest, 1.0),
+        "ftol": 0.0,
+        "maxcor": 10,
+    }
     factor = minimize(objective, start, jac=True, method="L-BFGS-B", options=options).x.reshape(r, r)
     return np.asarray(np.eye(d) + basis @ (factor - np.eye(r)) @ basis.T)
 
@@ -112,27 +117,12 @@ def _span(items: Floats) -> tuple[Floats, Floats]:
     return centred @ basis, basis
 
 
-def _distances(n: int, ends: Ints) -> Callable[[Floats], Floats]:
-    """The squared distances of the pairs; of all items at once where there are about as many pairs."""
-    i, j = ends.T
-
-    def listed(mapped: Floats) -> Floats:
-        return np.asarray(((mapped[i] - mapped[j]) ** 2).sum(axis=1))
-
-    def all_pairs(mapped: Floats) -> Floats:
-        gram = mapped @ mapped.T
-        return np.asarray(np.maximum(gram[i, i] + gram[j, j] - 2 * gram[i, j], 0.0))
-
-    return all_pairs if len(ends) > DENSE * n * n else listed
-
-
-def _pull(n: int, ends: Ints) -> Callable[[Floats, Floats], Floats]:
+def _pull(n: int, i: Ints, j: Ints) -> Callable[[Floats, Floats], Floats]:
     """Lap(slope) times a matrix (n, r); a full product where there are about as many pairs as there can be."""
-    i, j = ends.T
 
     def pull(slope: Floats, mapped: Floats) -> Floats:
         graph = coo_array((np.concatenate([slope, slope]), (np.concatenate([i, j]), np.concatenate([j, i]))), (n, n))
-        weights = graph.toarray() if len(ends) > DENSE * n * n else graph.tocsr()
+        weights = graph.toarray() if len(i) > DENSE * n * n else graph.tocsr()
         degree = np.bincount(i, slope, n) + np.bincount(j, slope, n)
         return np.asarray(degree[:, None] * mapped - weights @ mapped)
 

@@ -1,0 +1,126 @@
+"""MPCK-means' objective J (see mpck_means.py), and the steps that lower it: new metrics, and moves of items."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.sparse import csr_array
+
+from likewise.clustering.constraints import Constraints, Floats, Ints
+from likewise.clustering.distances import farthest_pair, squared_distances
+from likewise.clustering.local_metric import Metric, Spread, improve, spread, spread_of_pairs
+from likewise.clustering.penalised import settle
+
+
+@dataclass(frozen=True, eq=False)
+class MetricPenalties:
+    """J as a function of labels (n,), centres (K, d) and metrics: one for each cluster, or a single one for all."""
+
+    items: Floats  # (n, d), around 0
+    given: Constraints
+    links: csr_array  # (n, n) w s
+    must_links: csr_array  # (n, n) w s, the must-links alone
+    regularisation: float  # r
+
+    @classmethod
+    def of(cls, items: Floats, given: Constraints, weight: float, regularisation: float) -> MetricPenalties:
+        scaled = Constraints(
+            given.n_items,
+            given.must_link,
+            given.cannot_link,
+            weight * given.must_weight,
+            weight * given.cannot_weight,
+        )
+        return cls(items, scaled, scaled.signed, scaled.must, regularisation)
+
+    def first_metrics(self, number: int, full: bool) -> list[Metric]:
+        d = self.items.shape[1]
+        return [Metric(np.eye(d) if full else np.ones(d), farthest_pair(self.items))] * number
+
+    def objective(self, metrics: Sequence[Metric], labels: Ints, centres: Floats) -> float:
+        return sum(
+            made.cost(metric, self.items, self.regularisation)
+            for metric, made in zip(metrics, self._spreads(metrics, labels, centres), strict=True)
+        )
+
+    def improve(self, metrics: Sequence[Metric], labels: Ints, centres: Floats) -> list[Metric]:
+        """The metrics for these labels; the farthest items under a metric matter only if something cannot be linked."""
+        separated = len(self.given.cannot_link) > 0
+        return [
+            improve(metric, made, self.items, self.regularisation, separated)
+            for metric, made in zip(metrics, self._spreads(metrics, labels, centres), strict=True)
+        ]
+
+    def move(self, metrics: Sequence[Metric], labels: Ints, centres: Floats) -> Ints:
+        """Labels from which no move of a single item lowers J."""
+        items, links = self.items, self.links
+        cost, size = self._costs(metrics, labels, centres)
+        widest = [metric.widest(items) for metric in metrics]
+        cannot = np.maximum(-links.data, 0.0)
+        many = len(items) // 4  # from so many neighbours on, a product with all items is faster than with some
+
+        def pull(h: int, j: int, entries: slice) -> Floats:
+            g = h if len(metrics) > 1 else 0
+            near, toward = links.indices[entries], metrics[g].times(items[j])
+            product = (items @ toward)[near] if len(near) > many else items[near] @ toward
+            apart = np.maximum(size[g][near] + size[g][j] - 2 * product, 0.0)
+            return np.asarray(np.abs(links.data[entries]) * apart - widest[g] * cannot[entries])
+
+        return settle(cost, labels, links, pull)
+
+    def _costs(self, metrics: Sequence[Metric], labels: Ints, centres: Floats) -> tuple[Floats, list[Floats]]:
+        """(n, K) What each item pays in each cluster while the others stay, and the squared norms under each metric.
+
+        cost_ih = ||x_i - mu_h||^2 - log det A_h + r tr A_h + 1/2 sum_{j: must} s_ij d_h(i, j)
+                  - sum_{j in h} (|s_ij| d_h(i, j) - [cannot] |s_ij| widest_h),
+        all under A_h. Half of a broken must-link is paid under the metric of each of its two clusters. What i pays
+        under A_{l_j} is the same wherever it goes, save to j's own cluster: half stands above, and there all is given
+        back.
+        """
+        items, n, K = self.items, len(self.items), len(centres)
+        degree, linked = np.asarray(self.must_links.sum(axis=1)), self.must_links @ items
+        cost, sizes = np.empty((n, K)), []
+        for g, metric in enumerate(metrics):
+            clusters, members = self._under(g, metrics, labels, K)
+            mapped, target = metric.map(items), metric.map(centres[clusters])
+            size = (mapped**2).sum(axis=1)
+            half = (degree * size + self.must_links @ size) / 2 - np.einsum("id,id->i", mapped, metric.map(linked))
+            to_centre = size[:, None] + (target**2).sum(axis=1) - 2 * mapped @ target.T
+            cost[:, clusters] = to_centre - metric.volume(self.regularisation) + half[:, None]
+            rows = self.links[members]
+            i = rows.indices.astype(np.int64)
+            j = np.repeat(np.arange(len(members)), np.diff(rows.indptr))
+            apart = squared_distances(mapped, mapped[members], i, j)
+            pulled = np.abs(rows.data) * apart + metric.widest(items) * np.minimum(rows.data, 0.0)
+            where = i * K + labels[members][j]
+            cost -= np.bincount(where, pulled, minlength=n * K).reshape(n, K)
+            sizes.append(size)
+        return cost, sizes
+
+    def _spreads(self, metrics: Sequence[Metric], labels: Ints, centres: Floats) -> list[Spread]:
+        """What each metric is made from: the items of its clusters, and the broken pairs that it is asked about."""
+        given, full = self.given, metrics[0].A.ndim == 2
+        apart = labels[given.must_link[:, 0]] != labels[given.must_link[:, 1]]
+        must = np.concatenate([given.must_link[apart], given.must_link[apart][:, ::-1]])  # half for each of the two
+        must_weight = np.tile(given.must_weight[apart] / 2, 2)
+        together = labels[given.cannot_link[:, 0]] == labels[given.cannot_link[:, 1]]
+        cannot, cannot_weight = given.cannot_link[together], given.cannot_weight[together]
+        made = []
+        for g in range(len(metrics)):
+            _, members = self._under(g, metrics, labels, len(centres))
+            S = spread(self.items[members] - centres[labels[members]], np.ones(len(members)), full)
+            here = slice(None) if len(metrics) == 1 else labels[must[:, 0]] == g
+            S = S + spread_of_pairs(self.items, must[here], must_weight[here], full)
+            here = slice(None) if len(metrics) == 1 else labels[cannot[:, 0]] == g
+            S = S - spread_of_pairs(self.items, cannot[here], cannot_weight[here], full)
+            made.append(Spread(S, float(cannot_weight[here].sum()), float(len(members))))
+        return made
+
+    @staticmethod
+    def _under(g: int, metrics: Sequence[Metric], labels: Ints, K: int) -> tuple[Ints, Ints]:
+        """The clusters of a metric, and their items."""
+        if len(metrics) == 1:
+            return np.arange(K), np.arange(len(labels))
+        return np.array([g]), np.flatnonzero(labels == g)

@@ -1,0 +1,97 @@
+"""PCK-means: k-means that pays for every constraint it breaks.
+
+    J = 1/2 sum_i ||x_i - mu_{l_i}||^2 + w sum_{must} s_ij [l_i != l_j] + w sum_{cannot} s_ij [l_i = l_j]
+
+In turns: each item moves to the cluster where it pays least while the others stay, and centres become means. J never
+rises. Basu, Banerjee and Mooney, Active semi-supervision for pairwise constrained clustering, SDM 2004.
+"""
+
+from __future__ import annotations
+
+from typing import ClassVar, Self
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy.sparse import csr_array
+from sklearn.base import BaseEstimator, ClusterMixin
+from sklearn.utils import check_random_state
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from likewise.clustering.constraints import Constraints, Contradictions, Floats, Ints, read_constraints
+from likewise.clustering.k_means import nearest
+from likewise.clustering.method import check_items
+from likewise.clustering.penalised import means, settle
+from likewise.clustering.starts import start
+from likewise.pairs import Pairs
+
+
+class PCKMeans(ClusterMixin, BaseEstimator):  # type: ignore[misc]
+    """K-means with penalties for broken constraints.
+
+    Parameters
+    ----------
+    n_clusters : K.
+    weight : w, what a broken constraint of weight 1 costs, in units of squared distance.
+    max_iter : the most rounds of moving and averaging.
+    contradictions : "accept" (the penalties decide), "refuse" or "repair".
+
+    Attributes
+    ----------
+    labels_, cluster_centers_ (K, d), objective_ (J after each round), n_iter_, n_features_in_
+
+    >>> pairs = Pairs.from_arrays([(0, 2), (1, 3)], [1, 1])  # against the distances
+    >>> PCKMeans(n_clusters=2, weight=100.0).fit([[0.0], [1.0], [8.0], [9.0]], pairs=pairs).labels_
+    array([0, 1, 0, 1])
+    """
+
+    uses_pairs: ClassVar[bool] = True
+    finds_n_clusters: ClassVar[bool] = False
+
+    def __init__(
+        self,
+        n_clusters: int = 8,
+        *,
+        weight: float = 1.0,
+        max_iter: int = 100,
+        contradictions: Contradictions = "accept",
+        random_state: int | np.random.RandomState | None = 0,
+    ) -> None:
+        self.n_clusters = n_clusters
+        self.weight = weight
+        self.max_iter = max_iter
+        self.contradictions = contradictions
+        self.random_state = random_state
+
+    def fit(self, X: ArrayLike, y: None = None, *, pairs: Pairs | None = None) -> Self:
+        items = check_items(self, X)
+        given = read_constraints(pairs, len(items), self.contradictions)
+        links = csr_array(self.weight * given.signed)
+        labels, centres = start(items, given, self.n_clusters, check_random_state(self.random_state))
+        self.objective_: list[float] = []
+        while len(self.objective_) < self.max_iter:
+            centres = means(items, labels, centres)
+            cost = _half_distances(items, centres) - links @ np.eye(self.n_clusters)[labels]  # (n, K)
+            before, labels = labels, settle(cost, labels, links, lambda h, j, entries: links.data[entries])
+            self.objective_.append(objective(items, given, labels, centres, self.weight))
+            if (labels == before).all():
+                break
+        self.labels_, self.cluster_centers_, self.n_iter_ = labels, centres, len(self.objective_)
+        return self
+
+    def predict(self, X: ArrayLike) -> NDArray[np.int64]:
+        """The nearest centre of each row."""
+        check_is_fitted(self)
+        return nearest(validate_data(self, X, dtype=np.float64, reset=False), self.cluster_centers_)
+
+
+def objective(items: Floats, given: Constraints, labels: Ints, centres: Floats, weight: float) -> float:
+    """J, as it stands above."""
+    must_apart = labels[given.must_link[:, 0]] != labels[given.must_link[:, 1]]
+    cannot_together = labels[given.cannot_link[:, 0]] == labels[given.cannot_link[:, 1]]
+    broken = given.must_weight[must_apart].sum() + given.cannot_weight[cannot_together].sum()
+    return float(((items - centres[labels]) ** 2).sum() / 2 + weight * broken)
+
+
+def _half_distances(items: Floats, centres: Floats) -> Floats:
+    """(n, K) 1/2 ||x_i - mu_h||^2 without the part that is the same for all h."""
+    return np.asarray((centres**2).sum(axis=1) / 2 - items @ centres.T)

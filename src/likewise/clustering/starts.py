@@ -1,0 +1,76 @@
+"""Where penalised k-means begins: at the centres of neighbourhoods, the items that must-links hold together.
+
+Basu, Banerjee and Mooney, Semi-supervised clustering by seeding, ICML 2002; the choice among many neighbourhoods is
+that of Bilenko, Basu and Mooney, ICML 2004: the largest first, then those that are large and far from the chosen.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from likewise.clustering.constraints import Constraints, Floats, Ints
+from likewise.clustering.k_means import nearest
+from likewise.pairs.joining import group_greedily
+
+SECONDS = 1.0  # for contradicting answers to be sorted; a good grouping will do, the best is not needed
+
+
+def neighbourhoods(given: Constraints) -> Ints:
+    """(n,) The neighbourhood of each item: its component, unless the answers contradict one another.
+
+    One wrong must-link joins two classes; then the items are grouped so that little credibility is lost instead.
+    """
+    i, j = given.cannot_link.T
+    if not (given.component[i] == given.component[j]).any():
+        return given.component
+    ends = np.concatenate([given.must_link, given.cannot_link])
+    credit = np.concatenate([given.must_weight, -given.cannot_weight])
+    return group_greedily(ends[:, 0], ends[:, 1], credit, given.n_items, SECONDS)
+
+
+def start(items: Floats, given: Constraints, n_clusters: int, random: np.random.RandomState) -> tuple[Ints, Floats]:
+    """Labels (n,) and centres (K, d): an item begins with its neighbourhood if that was chosen, else at the nearest.
+
+    Where there are fewer neighbourhoods of two or more items than clusters, items far from all centres are drawn for
+    the rest, with probabilities that grow with the squared distance, as k-means++ does. To draw all of them so, several
+    times, and to keep the lowest objective was tried on digits, and gave nothing that could be relied on.
+    """
+    group = neighbourhoods(given)
+    size = np.bincount(group)
+    centre = np.zeros((len(size), items.shape[1]))
+    np.add.at(centre, group, items)
+    centre /= size[:, None]
+    among = np.flatnonzero(size > 1)
+    chosen = among[_large_and_far(centre[among], size[among].astype(np.float64), n_clusters)]
+    place = np.full(len(size), -1)
+    place[chosen] = np.arange(len(chosen))
+    centres = _draw(items, centre[chosen], n_clusters, random)
+    return np.where(place[group] >= 0, place[group], nearest(items, centres)), centres
+
+
+def _draw(items: Floats, centres: Floats, n_clusters: int, random: np.random.RandomState) -> Floats:
+    """(K, d) The centres given, and items drawn for the rest."""
+    while len(centres) < n_clusters:
+        apart = _to_nearest(items, centres) if len(centres) else np.ones(len(items))
+        total = apart.sum()
+        chance = apart / total if total > 0 else np.full(len(items), 1 / len(items))
+        centres = np.concatenate([centres, items[random.choice(len(items), p=chance)][None]])
+    return centres
+
+
+def _large_and_far(centre: Floats, size: Floats, most: int) -> Ints:
+    """Farthest-first traversal of centres, their distances weighed by their sizes, from the largest on."""
+    chosen: list[int] = []
+    apart = np.ones(len(centre))
+    while len(chosen) < min(most, len(centre)):
+        value = size * apart
+        value[chosen] = -1.0
+        chosen.append(int(value.argmax()))
+        apart = _to_nearest(centre, centre[chosen])
+    return np.array(chosen, dtype=np.int64)
+
+
+def _to_nearest(items: Floats, centres: Floats) -> Floats:
+    """(n,) The squared distance to the nearest of the centres."""
+    apart = (items**2).sum(axis=1)[:, None] + (centres**2).sum(axis=1) - 2 * items @ centres.T
+    return np.asarray(np.maximum(apart.min(axis=1), 0.0))
