@@ -9,11 +9,34 @@ array([1, 1, 0, 0], dtype=int32)
 from typing import Any
 
 from likewise.clustering.constraints import Constraints, Contradictions, read_constraints
+from likewise.clustering.cop_k_means import COPKMeans
+from likewise.clustering.itml import ITML
 from likewise.clustering.k_means import KMeans
 from likewise.clustering.method import Method, check_items
+from likewise.clustering.mmc import MMC
+from likewise.clustering.mpck_means import MPCKMeans
+from likewise.clustering.pck_means import PCKMeans
 
 METHODS: dict[str, Any] = {  # as the command line calls them
     "k-means": KMeans,
+    "cop-k-means": COPKMeans,
+    "pck-means": PCKMeans,
+    "mpck-means": MPCKMeans,
+    "itml": ITML,
+    "mmc": MMC,
 }
 
-__all__ = ["METHODS", "Constraints", "Contradictions", "KMeans", "Method", "check_items", "read_constraints"]
+__all__ = [
+    "ITML",
+    "METHODS",
+    "MMC",
+    "COPKMeans",
+    "Constraints",
+    "Contradictions",
+    "KMeans",
+    "MPCKMeans",
+    "Method",
+    "PCKMeans",
+    "check_items",
+    "read_constraints",
+]

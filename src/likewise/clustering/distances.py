@@ -1,8 +1,9 @@
-"""Squared distances: of listed pairs, and of the two items that are farthest apart."""
+"""Squared distances of listed pairs, their gradient, and the two items that are farthest apart."""
 
 from __future__ import annotations
 
 import numpy as np
+from scipy.sparse import coo_array
 
 from likewise.clustering.constraints import Floats, Ints
 
@@ -24,6 +25,22 @@ def squared_distances(left: Floats, right: Floats, i: Ints, j: Ints) -> Floats:
     rows = max(AT_ONCE // left.shape[1], 1)
     parts = [slice(start, start + rows) for start in range(0, len(i), rows)]
     return np.concatenate([((left[i[part]] - right[j[part]]) ** 2).sum(axis=1) for part in parts] or [np.empty(0)])
+
+
+def laplacian_times(weight: Floats, i: Ints, j: Ints, items: Floats) -> Floats:
+    """(n, d) Lap X of the graph with these edges; X' Lap X is the sum of weight (x_i - x_j)(x_i - x_j)'.
+
+    >>> laplacian_times(np.array([2.0]), np.array([0]), np.array([2]), np.array([[1.0], [5.0], [4.0]]))
+    array([[-6.],
+           [ 0.],
+           [ 6.]])
+    """
+    n = len(items)
+    both = (np.concatenate([i, j]), np.concatenate([j, i]))
+    graph = coo_array((np.concatenate([weight, weight]), both), shape=(n, n))
+    weights = graph.toarray() if len(i) > DENSE * n * n else graph.tocsr()
+    degree = np.bincount(i, weight, n) + np.bincount(j, weight, n)
+    return np.asarray(degree[:, None] * items - weights @ items)
 
 
 def farthest_pair(items: Floats) -> tuple[int, int]:

@@ -14,22 +14,23 @@ is a few matrix products, and L-BFGS needs some tens of them.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from scipy.linalg import lu_factor, lu_solve
 from scipy.optimize import brentq, minimize
-from scipy.sparse import coo_array
 
 from likewise.clustering.constraints import Floats, Ints
-from likewise.clustering.distances import DENSE, squared_distances
+from likewise.clustering.distances import laplacian_times, squared_distances
 
 WIDEST = 30.0  # the best multiple of the identity is looked for from exp(-30) to exp(30)
 
 Loss = Callable[[Floats], tuple[float, Floats]]  # squared distances (m,) -> their sum of phi, and phi' of each (m,)
 
 
-class Bounds(NamedTuple):
+@dataclass(frozen=True, eq=False)
+class Bounds:
     """phi of ITML: gamma * weight * h(d / bound) for a pair beyond its bound, h(t) = t - 1 - log t; else nothing.
 
     It is what the slack xi of the published form costs: D_ld(xi, bound), at the best xi.
@@ -71,7 +72,6 @@ def learn_metric(items: Floats, ends: Ints, loss: Loss, *, max_iter: int = 500, 
     x, basis = _span(items[there])
     r = x.shape[1]
     i, j = place.T
-    pull = _pull(len(x), i, j)
 
     def objective(flat: Floats) -> tuple[float, Floats]:
         factor = flat.reshape(r, r)
@@ -80,7 +80,7 @@ def learn_metric(items: Floats, ends: Ints, loss: Loss, *, max_iter: int = 500, 
         lu, pivots = lu_factor(factor, check_finite=False)
         log_det = 2 * float(np.log(np.abs(lu.diagonal())).sum())
         inverse = lu_solve((lu, pivots), np.eye(r), trans=1, check_finite=False)  # L^-T
-        gradient = 2 * (factor - inverse + x.T @ pull(slope, mapped))
+        gradient = 2 * (factor - inverse + x.T @ laplacian_times(slope, i, j, mapped))
         return float((factor**2).sum()) - log_det + value, gradient.ravel()
 
     start = _best_multiple(r, squared_distances(x, x, i, j), loss) * np.eye(r).ravel()
@@ -115,15 +115,3 @@ def _span(items: Floats) -> tuple[Floats, Floats]:
     _, size, right = np.linalg.svd(centred, full_matrices=False)
     basis = right[size > size[0] * max(n, d) * np.finfo(np.float64).eps].T if size[0] > 0 else right[:1].T
     return centred @ basis, basis
-
-
-def _pull(n: int, i: Ints, j: Ints) -> Callable[[Floats, Floats], Floats]:
-    """Lap(slope) times a matrix (n, r); a full product where there are about as many pairs as there can be."""
-
-    def pull(slope: Floats, mapped: Floats) -> Floats:
-        graph = coo_array((np.concatenate([slope, slope]), (np.concatenate([i, j]), np.concatenate([j, i]))), (n, n))
-        weights = graph.toarray() if len(i) > DENSE * n * n else graph.tocsr()
-        degree = np.bincount(i, slope, n) + np.bincount(j, slope, n)
-        return np.asarray(degree[:, None] * mapped - weights @ mapped)
-
-    return pull

@@ -3,7 +3,8 @@
     J = 1/2 sum_i ||x_i - mu_{l_i}||^2 + w sum_{must} s_ij [l_i != l_j] + w sum_{cannot} s_ij [l_i = l_j]
 
 In turns: each item moves to the cluster where it pays least while the others stay, and centres become means. J never
-rises. Basu, Banerjee and Mooney, Active semi-supervision for pairwise constrained clustering, SDM 2004.
+rises. Squared distances are in units of the mean ||x_i - mean||^2, so that w means the same whatever the scale. Basu,
+Banerjee and Mooney, Active semi-supervision for pairwise constrained clustering, SDM 2004.
 """
 
 from __future__ import annotations
@@ -31,7 +32,7 @@ class PCKMeans(ClusterMixin, BaseEstimator):  # type: ignore[misc]
     Parameters
     ----------
     n_clusters : K.
-    weight : w, what a broken constraint of weight 1 costs, in units of squared distance.
+    weight : w, what a broken constraint of weight 1 costs.
     max_iter : the most rounds of moving and averaging.
     contradictions : "accept" (the penalties decide), "refuse" or "repair".
 
@@ -40,7 +41,7 @@ class PCKMeans(ClusterMixin, BaseEstimator):  # type: ignore[misc]
     labels_, cluster_centers_ (K, d), objective_ (J after each round), n_iter_, n_features_in_
 
     >>> pairs = Pairs.from_arrays([(0, 2), (1, 3)], [1, 1])  # against the distances
-    >>> PCKMeans(n_clusters=2, weight=100.0).fit([[0.0], [1.0], [8.0], [9.0]], pairs=pairs).labels_
+    >>> PCKMeans(n_clusters=2, weight=10.0).fit([[0.0], [1.0], [8.0], [9.0]], pairs=pairs).labels_
     array([0, 1, 0, 1])
     """
 
@@ -63,8 +64,11 @@ class PCKMeans(ClusterMixin, BaseEstimator):  # type: ignore[misc]
         self.random_state = random_state
 
     def fit(self, X: ArrayLike, y: None = None, *, pairs: Pairs | None = None) -> Self:
-        items = check_items(self, X)
-        given = read_constraints(pairs, len(items), self.contradictions)
+        raw = check_items(self, X)
+        given = read_constraints(pairs, len(raw), self.contradictions)
+        middle = raw.mean(axis=0)
+        unit = float(np.sqrt(((raw - middle) ** 2).sum(axis=1).mean())) or 1.0
+        items = (raw - middle) / unit
         links = csr_array(self.weight * given.signed)
         labels, centres = start(items, given, self.n_clusters, check_random_state(self.random_state))
         self.objective_: list[float] = []
@@ -75,7 +79,7 @@ class PCKMeans(ClusterMixin, BaseEstimator):  # type: ignore[misc]
             self.objective_.append(objective(items, given, labels, centres, self.weight))
             if (labels == before).all():
                 break
-        self.labels_, self.cluster_centers_, self.n_iter_ = labels, centres, len(self.objective_)
+        self.labels_, self.cluster_centers_, self.n_iter_ = labels, middle + unit * centres, len(self.objective_)
         return self
 
     def predict(self, X: ArrayLike) -> NDArray[np.int64]:

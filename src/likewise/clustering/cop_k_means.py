@@ -1,0 +1,147 @@
+"""COP-KMeans: k-means that breaks no constraint.
+
+    J = sum_i ||x_i - mu_{l_i}||^2    with  l_i = l_j for must-links  and  l_i != l_j for cannot-links
+
+What chains of must-links hold together moves together. The published algorithm puts one item after the other into the
+nearest cluster that is allowed, and gives up where none is; here a dead end is backed out of (colouring.py), so that it
+ends with labels that keep all constraints, with a proof that there are none, or, after `max_dead_ends`, by saying that
+neither was found. Between two averages, groups then move one by one while J falls. Wagstaff, Cardie, Rogers and
+Schroedl, Constrained k-means clustering with background knowledge, ICML 2001.
+"""
+
+from __future__ import annotations
+
+from typing import ClassVar, Self
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy.sparse import csr_array
+from sklearn.base import BaseEstimator, ClusterMixin
+from sklearn.utils import check_random_state
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from likewise.clustering.colouring import NoColouring, colour
+from likewise.clustering.constraints import Constraints, Contradictions, Floats, Ints, read_constraints
+from likewise.clustering.k_means import nearest
+from likewise.clustering.method import check_items
+from likewise.clustering.penalised import means, settle
+from likewise.clustering.starts import start
+from likewise.errors import InputError
+from likewise.pairs import Pairs
+
+MOST_NAMED = 5  # items in a message
+
+
+class COPKMeans(ClusterMixin, BaseEstimator):  # type: ignore[misc]
+    """K-means that keeps every constraint, or says that it cannot.
+
+    Parameters
+    ----------
+    n_clusters : K.
+    max_iter : the most rounds of placing and averaging.
+    max_dead_ends : how many to back out of, in a round, before giving up.
+    contradictions : "refuse" or "repair"; a method that keeps every constraint cannot accept them.
+
+    Attributes
+    ----------
+    labels_, cluster_centers_ (K, d), objective_ (J after each round), n_iter_, n_features_in_
+
+    >>> pairs = Pairs.from_arrays([(0, 1), (2, 3)], [0, 0])  # against the distances
+    >>> COPKMeans(n_clusters=2).fit([[0.0], [1.0], [8.0], [9.0]], pairs=pairs).labels_
+    array([1, 0, 1, 0])
+    """
+
+    uses_pairs: ClassVar[bool] = True
+    finds_n_clusters: ClassVar[bool] = False
+
+    def __init__(
+        self,
+        n_clusters: int = 8,
+        *,
+        max_iter: int = 100,
+        max_dead_ends: int = 20_000,
+        contradictions: Contradictions = "refuse",
+        random_state: int | np.random.RandomState | None = 0,
+    ) -> None:
+        self.n_clusters = n_clusters
+        self.max_iter = max_iter
+        self.max_dead_ends = max_dead_ends
+        self.contradictions = contradictions
+        self.random_state = random_state
+
+    def fit(self, X: ArrayLike, y: None = None, *, pairs: Pairs | None = None) -> Self:
+        items = check_items(self, X)
+        given = read_constraints(pairs, len(items), self.contradictions, hard=True)
+        middle = items.mean(axis=0)
+        items = items - middle
+        group, apart = given.component, _between_groups(given)
+        _, centres = start(items, given, self.n_clusters, check_random_state(self.random_state))
+        placed: Ints | None = None  # (g,) the clusters of the groups
+        self.objective_: list[float] = []
+        while len(self.objective_) < self.max_iter:
+            cost = _group_costs(items, group, centres)
+            before, placed = placed, self._place(cost, apart, placed, given)
+            centres = means(items, placed[group], centres)
+            self.objective_.append(float(((items - centres[placed[group]]) ** 2).sum()))
+            if before is not None and (placed == before).all():
+                break
+        assert placed is not None
+        self.labels_, self.cluster_centers_, self.n_iter_ = placed[group], middle + centres, len(self.objective_)
+        return self
+
+    def predict(self, X: ArrayLike) -> NDArray[np.int64]:
+        """The nearest centre of each row."""
+        check_is_fitted(self)
+        return nearest(validate_data(self, X, dtype=np.float64, reset=False), self.cluster_centers_)
+
+    def _place(self, cost: Floats, apart: csr_array, placed: Ints | None, given: Constraints) -> Ints:
+        """Clusters for the groups: a new colouring, but where it costs more the one before; then single moves."""
+        try:
+            coloured, part = colour(cost, apart, self.max_dead_ends)
+        except NoColouring as none:
+            if placed is None:
+                raise InputError(self._why_not(none, given)) from none
+            coloured, part = placed, np.zeros(len(placed), dtype=np.int64)
+        if placed is not None:
+            everyone = np.arange(len(placed))
+            saved = np.bincount(part, cost[everyone, placed] - cost[everyone, coloured])
+            coloured = np.where(saved[part] > 0, coloured, placed)
+        forbidding = 2 * max(float(np.ptp(cost)), 1.0)  # no gain is worth a broken cannot-link
+        links = csr_array(-forbidding * apart)
+        costs = cost - links @ np.eye(self.n_clusters)[coloured]
+        return settle(costs, coloured, links, lambda h, j, entries: links.data[entries])
+
+    def _why_not(self, none: NoColouring, given: Constraints) -> str:
+        first = np.unique(given.component, return_index=True)[1][none.groups]
+        some = ", ".join(str(item) for item in np.sort(first)[:MOST_NAMED]) + (
+            ", ..." if len(first) > MOST_NAMED else ""
+        )
+        if none.proven:
+            return (
+                f"No assignment to {self.n_clusters} clusters keeps all answers about items {some} and those linked to "
+                "them; give more clusters, or use pck-means, which may break some."
+            )
+        return (
+            f"No assignment to {self.n_clusters} clusters that keeps all answers about items {some} was found in "
+            f"{self.max_dead_ends} dead ends; give more clusters, a higher max_dead_ends, or use pck-means, which may "
+            "break some."
+        )
+
+
+def _between_groups(given: Constraints) -> csr_array:
+    """(g, g) 1 for each two groups of which some items cannot be together."""
+    i, j = given.component[given.cannot_link].T
+    g = int(given.component.max()) + 1
+    both = (np.concatenate([i, j]), np.concatenate([j, i]))
+    apart = csr_array((np.ones(2 * len(i)), both), shape=(g, g))
+    apart.sum_duplicates()
+    apart.data[:] = 1.0
+    return apart
+
+
+def _group_costs(items: Floats, group: Ints, centres: Floats) -> Floats:
+    """(g, K) The sum of ||x_i - mu_h||^2 over the items of each group, without the part that is the same for all h."""
+    total = np.zeros((int(group.max()) + 1, items.shape[1]))
+    np.add.at(total, group, items)
+    size = np.bincount(group)
+    return np.asarray(size[:, None] * (centres**2).sum(axis=1) - 2 * total @ centres.T)

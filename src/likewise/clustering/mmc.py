@@ -1,0 +1,148 @@
+"""MMC, the paper's DML: a metric that keeps cannot-linked items far apart, and must-linked ones not; then K-means.
+
+    max over A >= 0 of  sum_{cannot} s_ij ||x_i - x_j||_A     with  sum_{must} s_ij ||x_i - x_j||_A^2 <= 1
+
+The first sum has plain distances: with squared ones the best A would have rank 1. With M the sum over must-links of
+s_ij (x_i - x_j)(x_i - x_j)', z = M^-1/2 x and A = M^-1/2 L L' M^-1/2, the constraint is ||L|| <= 1, and the first sum,
+of ||L'(z_i - z_j)||, is convex in L. So
+
+    L <- H L / ||H L||,      H = Z' Lap(s_ij / ||L'(z_i - z_j)||) Z
+
+raises it in every step, for it is the best L for the tangent; the published ascent needs step sizes, projections and a
+decomposition in each of these. A diagonal A is the same with a vector L. Xing, Ng, Jordan and Russell, Distance metric
+learning with application to clustering with side-information, NIPS 2002.
+"""
+
+from __future__ import annotations
+
+from typing import ClassVar, Literal, Self
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, ClusterMixin, TransformerMixin
+from sklearn.utils import check_random_state
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from likewise.clustering.constraints import Constraints, Contradictions, Floats, read_constraints
+from likewise.clustering.distances import laplacian_times, squared_distances
+from likewise.clustering.k_means import fit_centres, nearest
+from likewise.clustering.method import check_items
+from likewise.errors import InputError
+from likewise.pairs import Pairs
+
+
+class MMC(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, BaseEstimator):  # type: ignore[misc]
+    """Mahalanobis metric for clustering, and K-means under it; without pairs, plain K-means.
+
+    Parameters
+    ----------
+    n_clusters : K.
+    metric : "full", a matrix, or "diagonal", a weight for each feature.
+    regularisation : added to M, in units of its mean eigenvalue: without it, what never differs between must-linked
+        items would count infinitely.
+    max_iter, tol : the most steps, and the relative gain below which they end.
+    n_init : starts of K-means.
+    contradictions : "accept", "refuse" or "repair".
+
+    Attributes
+    ----------
+    labels_, components_ (d, d) with A = components_' components_, objective_ (the first sum after each step, A being of
+    the scale of the constraint), cluster_centers_ (K, d, as transformed), n_features_in_
+
+    >>> X = [[0.0, 0.0], [0.0, 9.0], [1.0, 0.0], [1.0, 9.0], [0.0, 4.0], [1.0, 5.0]]  # the first feature counts
+    >>> pairs = Pairs.from_arrays([(0, 1), (2, 3), (0, 2), (1, 3)], [1, 1, 0, 0])
+    >>> MMC(n_clusters=2).fit(X, pairs=pairs).labels_
+    array([1, 1, 0, 0, 1, 0], dtype=int32)
+    """
+
+    uses_pairs: ClassVar[bool] = True
+    finds_n_clusters: ClassVar[bool] = False
+
+    def __init__(
+        self,
+        n_clusters: int = 8,
+        *,
+        metric: Literal["full", "diagonal"] = "full",
+        regularisation: float = 1e-3,
+        max_iter: int = 200,
+        tol: float = 1e-6,
+        n_init: int = 10,
+        contradictions: Contradictions = "accept",
+        random_state: int | np.random.RandomState | None = 0,
+    ) -> None:
+        self.n_clusters = n_clusters
+        self.metric = metric
+        self.regularisation = regularisation
+        self.max_iter = max_iter
+        self.tol = tol
+        self.n_init = n_init
+        self.contradictions = contradictions
+        self.random_state = random_state
+
+    def fit(self, X: ArrayLike, y: None = None, *, pairs: Pairs | None = None) -> Self:
+        if self.metric not in ("diagonal", "full"):
+            raise InputError(f"metric must be 'diagonal' or 'full', got {self.metric!r}.")
+        items = check_items(self, X)
+        given = read_constraints(pairs, len(items), self.contradictions)
+        self.components_ = np.eye(items.shape[1])
+        self.objective_: list[float] = []
+        if pairs is not None:
+            self._learn(items, given)
+        random = check_random_state(self.random_state)
+        centres = fit_centres(items @ self.components_.T, self.n_clusters, self.n_init, random)
+        self.labels_, self.cluster_centers_ = centres.labels_, centres.cluster_centers_
+        return self
+
+    def _learn(self, items: Floats, given: Constraints) -> None:
+        for kind, links in (("same", given.must_link), ("different", given.cannot_link)):
+            if not len(links):
+                raise InputError(f"MMC learns from both kinds of answers, and none says {kind}; give some that do.")
+        root = _inverse_root(items, given, self.regularisation, self.metric == "full")  # (d, d) or (d,)
+        items = items - items.mean(axis=0)
+        z = items @ root if root.ndim == 2 else items * root
+        i, j = given.cannot_link.T
+        factor = np.eye(len(root)) if root.ndim == 2 else np.ones(len(root))
+        factor /= np.linalg.norm(factor)
+        while len(self.objective_) < self.max_iter:
+            mapped = z @ factor if root.ndim == 2 else z * factor
+            apart = np.sqrt(squared_distances(mapped, mapped, i, j))
+            self.objective_.append(float(given.cannot_weight @ apart))
+            if len(self.objective_) > 1 and self.objective_[-1] <= self.objective_[-2] * (1 + self.tol):
+                break
+            there = apart > 0  # an item has no say about another at the same place
+            pull = laplacian_times(given.cannot_weight[there] / apart[there], i[there], j[there], mapped)
+            factor = z.T @ pull if root.ndim == 2 else (z * pull).sum(axis=0)
+            length = np.linalg.norm(factor)
+            if not length > 0:
+                raise InputError("All items with an answer 'different' are at one place; there is no metric to learn.")
+            factor /= length
+        self.components_ = (root @ factor).T if root.ndim == 2 else np.diag(root * factor)
+
+    def transform(self, X: ArrayLike) -> Floats:
+        """Items whose Euclidean distances are those of the learned metric."""
+        check_is_fitted(self)
+        return np.asarray(validate_data(self, X, dtype=np.float64, reset=False) @ self.components_.T)
+
+    def predict(self, X: ArrayLike) -> NDArray[np.int64]:
+        """The nearest centre of each row, under the learned metric."""
+        return nearest(self.transform(X), self.cluster_centers_)
+
+    @property
+    def _n_features_out(self) -> int:
+        return len(self.components_)
+
+
+def _inverse_root(items: Floats, given: Constraints, regularisation: float, full: bool) -> Floats:
+    """M^-1/2, (d, d) or, of its diagonal alone, (d,)."""
+    i, j = given.must_link.T
+    pull = laplacian_times(given.must_weight, i, j, items)
+    spread = items.T @ pull if full else (items * pull).sum(axis=0)
+    size, axes = np.linalg.eigh(spread) if full else (spread, None)
+    size = np.maximum(size, 0.0)
+    size = size + regularisation * size.mean()
+    if size.min() <= size.max() * len(size) * np.finfo(np.float64).eps:
+        raise InputError(
+            "Must-linked items never differ in some direction, so that it would count infinitely; give a "
+            "regularisation above 0."
+        )
+    return np.asarray(1 / np.sqrt(size) if axes is None else (axes / np.sqrt(size)) @ axes.T)
