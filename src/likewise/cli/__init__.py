@@ -12,7 +12,7 @@ import typer
 from typer.core import TyperGroup
 
 from likewise import __version__
-from likewise.cli import bench, check, data, demo, export, fit, landscape, name, paper, predict, report, semi
+from likewise.cli import bench, check, cluster, data, demo, export, fit, landscape, name, paper, predict, report, semi
 from likewise.errors import InputError
 
 
@@ -62,6 +62,7 @@ app.command("predict")(predict.predict)
 app.command("name")(name.name)
 app.command("export")(export.export)
 app.command("report")(report.report)
+app.command("cluster")(cluster.cluster)
 app.command("landscape")(landscape.landscape)
 app.add_typer(data.app, name="data")
 app.add_typer(bench.app, name="bench")

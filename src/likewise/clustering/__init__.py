@@ -8,7 +8,7 @@ array([1, 1, 0, 0], dtype=int32)
 
 from typing import Any
 
-from likewise.clustering.constraints import Constraints, Contradictions, read_constraints
+from likewise.clustering.constraints import Constraints, Contradictions, read_constraints, refuse_contradictions
 from likewise.clustering.cop_k_means import COPKMeans
 from likewise.clustering.itml import ITML
 from likewise.clustering.k_means import KMeans
@@ -39,4 +39,5 @@ __all__ = [
     "PCKMeans",
     "check_items",
     "read_constraints",
+    "refuse_contradictions",
 ]

@@ -88,8 +88,15 @@ def read_constraints(
     elif not isinstance(pairs, Pairs):
         raise InputError(f"pairs must be a Pairs, got {type(pairs).__name__}; make one with Pairs.from_arrays.")
     pairs = pairs.index(n_items)
-    if contradictions != "accept" and pairs.closure().n_contradicted:
-        pairs = _without_contradictions(pairs, contradictions)
+    if contradictions == "refuse":
+        refuse_contradictions(pairs)
+    elif contradictions == "repair" and pairs.closure().n_contradicted:
+        pairs, dropped, _ = pairs.repair()
+        warnings.warn(
+            f"The answers contradict one another: {len(dropped)} of {len(pairs) + len(dropped)} are left out; "
+            "`likewise check` shows why.",
+            stacklevel=3,
+        )
 
     said = pairs.left != pairs.right
     credit = (pairs.weight * (2 * pairs.same.astype(np.float64) - 1))[said]
@@ -99,19 +106,14 @@ def read_constraints(
     return Constraints(n_items, ends[s > 0], ends[s < 0], s[s > 0], -s[s < 0])
 
 
-def _without_contradictions(pairs: Pairs, choice: Contradictions) -> Pairs:
-    if choice == "refuse":
+def refuse_contradictions(pairs: Pairs) -> None:
+    """Say where answers contradict one another, if they do."""
+    if pairs.closure().n_contradicted:
         first = pairs.contradictions(limit=1)[0].text(most_links=4)
         raise InputError(
-            f"The answers contradict one another: {first}. Correct them, or give contradictions='repair' to use the "
-            "most credible ones."
+            f"The answers contradict one another: {first}. Correct them, or let contradictions be repaired, which "
+            "leaves out the least credible answers."
         )
-    kept, dropped, _ = pairs.repair()
-    warnings.warn(
-        f"The answers contradict one another: {len(dropped)} of {len(pairs)} are left out; `likewise check` shows why.",
-        stacklevel=4,
-    )
-    return kept
 
 
 def _symmetric(ends: Ints, weight: Floats, n: int) -> csr_array:

@@ -40,7 +40,7 @@ class ITML(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Base
     gamma : how much the bounds count beside the prior; an answer of weight w counts w gamma.
     prior : A_0: "identity", or "covariance" for the inverse of the items' covariance.
     bounds : (u, l), squared distances under the prior, or None for the percentiles.
-    max_iter, tol : of the solver; the gradient's entries at the end, relative to the start.
+    max_steps, tol : of the solver; the gradient's entries at the end, relative to the start.
     n_init : starts of K-means.
     contradictions : "accept" (slack is paid for one of them), "refuse" or "repair".
 
@@ -65,7 +65,7 @@ class ITML(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Base
         gamma: float = 1.0,
         prior: Literal["identity", "covariance"] = "identity",
         bounds: tuple[float, float] | None = None,
-        max_iter: int = 500,
+        max_steps: int = 500,
         tol: float = 1e-4,
         n_init: int = 10,
         contradictions: Contradictions = "accept",
@@ -75,7 +75,7 @@ class ITML(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Base
         self.gamma = gamma
         self.prior = prior
         self.bounds = bounds
-        self.max_iter = max_iter
+        self.max_steps = max_steps
         self.tol = tol
         self.n_init = n_init
         self.contradictions = contradictions
@@ -98,7 +98,7 @@ class ITML(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Base
             gamma=self.gamma,
         )
         ends = np.concatenate([given.must_link, given.cannot_link])
-        self.components_ = (root @ learn_metric(mapped, ends, loss, max_iter=self.max_iter, tol=self.tol)).T
+        self.components_ = (root @ learn_metric(mapped, ends, loss, max_iter=self.max_steps, tol=self.tol)).T
         centres = fit_centres(items @ self.components_.T, self.n_clusters, self.n_init, random)
         self.labels_, self.cluster_centers_ = centres.labels_, centres.cluster_centers_
         return self

@@ -47,7 +47,7 @@ class MMC(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, BaseE
     Attributes
     ----------
     labels_, components_ (d, d) with A = components_' components_, objective_ (the first sum after each step, A being of
-    the scale of the constraint), cluster_centers_ (K, d, as transformed), n_features_in_
+    the scale of the constraint), n_iter_, cluster_centers_ (K, d, as transformed), n_features_in_
 
     >>> X = [[0.0, 0.0], [0.0, 9.0], [1.0, 0.0], [1.0, 9.0], [0.0, 4.0], [1.0, 5.0]]  # the first feature counts
     >>> pairs = Pairs.from_arrays([(0, 1), (2, 3), (0, 2), (1, 3)], [1, 1, 0, 0])
@@ -88,6 +88,7 @@ class MMC(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, BaseE
         self.objective_: list[float] = []
         if pairs is not None:
             self._learn(items, given)
+        self.n_iter_ = max(len(self.objective_), 1)
         random = check_random_state(self.random_state)
         centres = fit_centres(items @ self.components_.T, self.n_clusters, self.n_init, random)
         self.labels_, self.cluster_centers_ = centres.labels_, centres.cluster_centers_

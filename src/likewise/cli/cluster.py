@@ -1,0 +1,152 @@
+"""`likewise cluster`: items into clusters by any of the methods that take answers about pairs, or by K-means."""
+
+from __future__ import annotations
+
+import ast
+import csv
+import io
+import warnings
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, Literal
+
+import typer
+
+from likewise.cli.items import find_answers, read_all
+from likewise.cli.places import check_file, writing
+from likewise.errors import InputError
+
+if TYPE_CHECKING:
+    from likewise.datasets import Items
+    from likewise.pairs import Pairs
+
+
+def cluster(
+    items: Annotated[
+        Path, typer.Argument(help="A folder of images, a .csv or .parquet table of features, an .npy or .npz file.")
+    ],
+    method: Annotated[
+        str, typer.Option(help="mpck-means, itml, cop-k-means, k-means, ...; a wrong name lists them all.")
+    ],
+    out: Annotated[Path, typer.Option(help="The .csv or .parquet file to write: id, cluster.")],
+    pairs: Annotated[
+        Path | None, typer.Option(help="The answers, .csv or .parquet: left, right, same (weight, annotator).")
+    ] = None,
+    clusters: Annotated[
+        int | None, typer.Option(min=1, help="How many; a method that finds out itself can do without.")
+    ] = None,
+    contradictions: Annotated[
+        str | None,
+        typer.Option(help="What to do about contradicting answers: accept, refuse or repair."),
+    ] = None,
+    set_: Annotated[
+        list[str] | None,
+        typer.Option("--set", metavar="NAME=VALUE", help="Another argument of the method, such as metric=full."),
+    ] = None,
+    size: Annotated[int, typer.Option(min=1, help="The side in pixels that images from files are brought to.")] = 32,
+    grey: Annotated[bool, typer.Option("--grey", help="Read image files without their colours.")] = False,
+    strict: Annotated[
+        bool, typer.Option("--strict", help="Refuse broken image files instead of skipping them.")
+    ] = False,
+    seed: Annotated[int, typer.Option(min=0, help="Another seed, another start.")] = 0,
+) -> None:
+    """Put items into clusters, with the help of same-or-different answers about them."""
+    check_file(out, "--out", (".csv", ".parquet"))
+    if out.resolve() in (items.resolve(), pairs and pairs.resolve()):
+        raise InputError(f"{out} is what the items or answers are read from; give --out another name.")
+
+    from likewise.clustering import METHODS, refuse_contradictions
+    from likewise.datasets import open_items
+    from likewise.pairs import Pairs
+
+    if method not in METHODS:
+        raise InputError(f"There is no method named {method!r}; give --method one of {', '.join(METHODS)}.")
+    chosen = METHODS[method]
+    if clusters is None and not chosen.finds_n_clusters:
+        raise InputError(f"{method} has to be told how many clusters to make; give --clusters.")
+    if pairs is None and chosen.uses_pairs:
+        raise InputError(f"{method} learns from answers; give --pairs.")
+    if pairs is not None and not chosen.uses_pairs:
+        warnings.warn(f"{method} looks at the items alone; the answers are only counted in the end.", stacklevel=1)
+    model = _make(method, chosen, {"n_clusters": clusters, "random_state": seed}, contradictions, set_ or [])
+
+    channels: Literal[1, 3] = 1 if grey else 3
+    stream = open_items(items, size=size, channels=channels, strict=strict)
+    answers = None if pairs is None else Pairs.read(pairs)
+    if answers is not None and stream.names:
+        answers.index(stream.names)  # a wrong id is found before many images are read
+    given = read_all(stream)
+    answers = None if answers is None else find_answers(answers, given)
+    if answers is not None and getattr(model, "contradictions", None) == "refuse":
+        refuse_contradictions(answers)  # while the items have their names
+    rows = None if answers is None else replace(answers, ids=None)
+    labels = model.fit(_features(given.items), pairs=rows).labels_
+
+    with writing(out, "--out"):
+        _write(out, given.items.ids or range(len(labels)), labels.tolist())
+    typer.echo(f"Wrote {out}: {len(labels):,} items in {len(set(labels.tolist())):,} clusters.")
+    if answers is not None:
+        typer.echo(_kept(answers, labels))
+
+
+def _make(method: str, chosen: Any, arguments: dict[str, Any], contradictions: str | None, further: list[str]) -> Any:
+    """The estimator with the arguments that it has."""
+    defaults = chosen().get_params()
+    arguments = {name: value for name, value in arguments.items() if name in defaults}
+    if contradictions is not None:
+        further = [f"contradictions={contradictions}", *further]
+    for argument in further:
+        name, equals, text = argument.partition("=")
+        if not equals or name not in defaults:
+            taken = ", ".join(sorted(defaults))
+            raise InputError(f"{method} has no argument {argument!r}; give NAME=VALUE for one of {taken}.")
+        value = _value(text)
+        if isinstance(defaults[name], int | float) and not isinstance(value, int | float):
+            raise InputError(f"{name} of {method} must be a number, got {text!r}.")
+        arguments[name] = value
+    return chosen(**arguments)
+
+
+def _value(text: str) -> Any:
+    """
+    >>> _value("full"), _value("0.5"), _value("True"), _value("None")
+    ('full', 0.5, True, None)
+    """
+    try:
+        return ast.literal_eval(text)
+    except (ValueError, SyntaxError):
+        return text
+
+
+def _features(items: Items) -> Any:
+    """(n, d) Features, or the pixels of images from 0 to 1."""
+    inputs = items.inputs.numpy()
+    return inputs.reshape(len(inputs), -1) / 255.0 if inputs.ndim == 4 else inputs
+
+
+def _kept(answers: Pairs, labels: Any) -> str:
+    """How many of the answers the clusters agree with."""
+    import numpy as np
+
+    told = (answers.same != 0.5) & (answers.weight > 0)
+    together = labels[answers.left] == labels[answers.right]
+    kept, total = int((told & (together == (answers.same > 0.5))).sum()), int(np.count_nonzero(told))
+    share = f" ({100 * kept / total:.1f} %)" if total else ""
+    return f"They agree with {kept:,} of {total:,} answers{share}."
+
+
+def _write(out: Path, ids: Any, labels: list[int]) -> None:
+    from likewise.files import replacing, write_whole
+
+    if out.suffix.lower() == ".csv":
+        text = io.StringIO(newline="")
+        rows = csv.writer(text, lineterminator="\n")
+        rows.writerow(("id", "cluster"))
+        rows.writerows(zip(ids, labels, strict=True))
+        write_whole(out, text.getvalue())
+        return
+    import pyarrow as pa
+    import pyarrow.parquet
+
+    with replacing(out) as file:
+        pyarrow.parquet.write_table(pa.table({"id": pa.array(ids), "cluster": pa.array(labels)}), file)
