@@ -5,7 +5,7 @@
 S is what the items and pairs of a cluster spread, c the weight of its broken cannot-links, n the number of its items,
 r a small number that keeps A finite where nothing spreads. With the farthest two items x', x'' as they are under the
 present A, the minimum is A = n (S + c (x' - x'')(x' - x'')' + n r I)^-1. Other items may be farthest under the new A,
-and G, which is convex, need not fall: then less of the step is taken.
+so that G need not fall: then these count as well, c being shared among the pairs, and it is tried again.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ import numpy as np
 from likewise.clustering.constraints import Floats, Ints
 from likewise.clustering.distances import AT_ONCE, farthest_pair
 
-HALVINGS = 4  # of a step, before the metric is left as it is
+TRIES = 8  # to lower G, before the metric is left as it is
 
 
 class Metric(NamedTuple):
@@ -81,26 +81,22 @@ def improve(metric: Metric, made: Spread, items: Floats, r: float, separated: bo
     """A metric with a lower G, or the one given; where none of the items are there to learn from, the one given."""
     if not made.n:
         return metric
-    target, before = _minimiser(metric, made, items, r), made.cost(metric, items, r)
-    step = 1.0
-    for _ in range(HALVINGS):
-        A = step * target + (1 - step) * metric.A
-        better = Metric(A)
+    before, farthest = made.cost(metric, items, r), [metric.farthest]
+    for _ in range(TRIES):
+        better = Metric(_minimiser(made, items[[i for i, _ in farthest]] - items[[j for _, j in farthest]], r))
         if separated:
-            better = Metric(A, farthest_pair(better.map(items)))
+            better = better._replace(farthest=farthest_pair(better.map(items)))
         if made.cost(better, items, r) <= before:
             return better
-        step /= 2
+        farthest.append(better.farthest)
     return metric
 
 
-def _minimiser(metric: Metric, made: Spread, items: Floats, r: float) -> Floats:
-    """n (S + c (x' - x'')(x' - x'')' + n r I)^-1; what is not above n r is brought to it, since S may be indefinite."""
-    first, second = metric.farthest
-    far = (items[first] - items[second])[None]
+def _minimiser(made: Spread, far: Floats, r: float) -> Floats:
+    """n (S + c mean of v v' + n r I)^-1, v the rows of `far`; S may be indefinite: what is below n r is set to it."""
+    full = made.S.ndim == 2
     least = made.n * r
-    full = metric.A.ndim == 2
-    total = made.S + spread(far, np.array([made.c]), full)
+    total = made.S + spread(far, np.full(len(far), made.c / len(far)), full)
     if not full:
         return np.asarray(made.n / np.maximum(total + least, least))
     size, axes = np.linalg.eigh(total)

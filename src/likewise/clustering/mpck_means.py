@@ -40,7 +40,7 @@ class MPCKMeans(ClusterMixin, BaseEstimator):  # type: ignore[misc]
     metric : "diagonal", a weight for each feature, or "full", a matrix.
     shared : one metric for all clusters; better where clusters have few items for many features.
     weight : w, what a broken constraint of weight 1 costs.
-    regularisation : r, in units of the mean variance of a feature.
+    regularisation : r, in units of the mean variance of a feature; smaller where features differ much in scale.
     max_iter : the most rounds.
     contradictions : "accept" (the penalties decide), "refuse" or "repair".
 
@@ -65,7 +65,7 @@ class MPCKMeans(ClusterMixin, BaseEstimator):  # type: ignore[misc]
         metric: Literal["diagonal", "full"] = "diagonal",
         shared: bool = False,
         weight: float = 1.0,
-        regularisation: float = 0.1,
+        regularisation: float = 0.01,
         max_iter: int = 50,
         contradictions: Contradictions = "accept",
         random_state: int | np.random.RandomState | None = 0,

@@ -10,9 +10,9 @@ import numpy as np
 
 from likewise.clustering.constraints import Constraints, Floats, Ints
 from likewise.clustering.k_means import nearest
-from likewise.pairs.joining import group_greedily
+from likewise.pairs.joining import AT_ONCE, EDGES_PER_SECOND, group_greedily
 
-SECONDS = 1.0  # for contradicting answers to be sorted; a good grouping will do, the best is not needed
+ROUNDS = 10  # of grouping what contradicting answers are about; a good grouping will do, the best is not needed
 
 
 def neighbourhoods(given: Constraints) -> Ints:
@@ -25,7 +25,8 @@ def neighbourhoods(given: Constraints) -> Ints:
         return given.component
     ends = np.concatenate([given.must_link, given.cannot_link])
     credit = np.concatenate([given.must_weight, -given.cannot_weight])
-    return group_greedily(ends[:, 0], ends[:, 1], credit, given.n_items, SECONDS)
+    seconds = ROUNDS * (len(ends) + AT_ONCE) / EDGES_PER_SECOND
+    return group_greedily(ends[:, 0], ends[:, 1], credit, given.n_items, seconds)
 
 
 def start(items: Floats, given: Constraints, n_clusters: int, random: np.random.RandomState) -> tuple[Ints, Floats]:

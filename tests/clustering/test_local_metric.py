@@ -1,0 +1,74 @@
+"""The metric of a cluster: the closed form is the minimum, and a step never makes it worse."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from scipy.optimize import minimize
+
+from likewise.clustering.distances import farthest_pair
+from likewise.clustering.local_metric import Metric, Spread, improve, spread, spread_of_pairs
+
+RANDOM = np.random.default_rng(0)
+ITEMS = RANDOM.normal(size=(20, 3)) * [1.0, 2.0, 5.0]
+
+
+@pytest.mark.parametrize("full", [False, True])
+def test_spreads_are_sums_over_rows_and_pairs(full: bool) -> None:
+    ends, weight = RANDOM.integers(0, 20, (30, 2)), RANDOM.normal(size=30)
+    expected = np.zeros((3, 3))
+    for (i, j), w in zip(ends, weight, strict=True):
+        expected += w * np.outer(ITEMS[i] - ITEMS[j], ITEMS[i] - ITEMS[j])
+    np.testing.assert_allclose(spread_of_pairs(ITEMS, ends, weight, full), expected if full else expected.diagonal())
+    ones = np.ones(20)
+    np.testing.assert_allclose(spread(ITEMS, ones, full), ITEMS.T @ ITEMS if full else (ITEMS**2).sum(0))
+
+
+def test_without_cannot_links_the_diagonal_is_the_minimum() -> None:
+    made = Spread((ITEMS**2).sum(0), c=0.0, n=20.0)
+    best = improve(Metric(np.ones(3)), made, ITEMS, r=0.1, separated=False)
+    found = minimize(lambda log: made.cost(Metric(np.exp(log)), ITEMS, 0.1), np.zeros(3))
+    np.testing.assert_allclose(np.log(best.A), found.x, atol=1e-4)
+
+
+def test_without_cannot_links_the_full_matrix_is_the_minimum() -> None:
+    made = Spread(ITEMS.T @ ITEMS, c=0.0, n=20.0)
+    best = improve(Metric(np.eye(3)), made, ITEMS, r=0.1, separated=False)
+
+    def cost(flat: np.ndarray) -> float:
+        L = flat.reshape(3, 3)
+        return made.cost(Metric(L @ L.T), ITEMS, 0.1)
+
+    assert made.cost(best, ITEMS, 0.1) == pytest.approx(minimize(cost, np.eye(3).ravel()).fun)
+
+
+@pytest.mark.parametrize("full", [False, True])
+def test_broken_cannot_links_never_make_it_worse(full: bool) -> None:
+    for seed in range(20):
+        random = np.random.default_rng(seed)
+        items = random.normal(size=(20, 3))
+        ends = random.integers(0, 20, (8, 2))
+        S = spread(items, np.ones(20), full) - spread_of_pairs(items, ends, np.full(8, 3.0), full)  # may be indefinite
+        made = Spread(S, c=24.0, n=20.0)
+        metric = Metric(np.eye(3) if full else np.ones(3), farthest_pair(items))
+        costs = [made.cost(metric, items, 0.1)]
+        for _ in range(5):
+            metric = improve(metric, made, items, 0.1, separated=True)
+            costs.append(made.cost(metric, items, 0.1))
+            assert metric.farthest == farthest_pair(metric.map(items))
+        assert (np.diff(costs) <= 0).all()
+        assert costs[-1] < costs[0]
+
+
+def test_a_cluster_without_items_keeps_its_metric() -> None:
+    metric = Metric(np.array([1.0, 2.0, 3.0]))
+    assert improve(metric, Spread(np.zeros(3), c=0.0, n=0.0), ITEMS, 0.1, separated=True) is metric
+
+
+@pytest.mark.parametrize("A", [np.array([1.0, 2.0, 3.0]), np.array([[2.0, 1, 0], [1, 3, 0.5], [0, 0.5, 1]])])
+def test_mapped_items_have_the_metrics_distances(A: np.ndarray) -> None:
+    metric, matrix = Metric(A, (3, 7)), np.diag(A) if A.ndim == 1 else A
+    v, mapped = ITEMS[3] - ITEMS[7], metric.map(ITEMS)
+    assert ((mapped[3] - mapped[7]) ** 2).sum() == pytest.approx(v @ matrix @ v)
+    assert metric.widest(ITEMS) == metric.squared(v) == pytest.approx(v @ matrix @ v)
+    assert metric.volume(0.5) == pytest.approx(np.log(np.linalg.det(matrix)) - 0.5 * matrix.trace())
