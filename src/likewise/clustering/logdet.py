@@ -25,6 +25,7 @@ from likewise.clustering.constraints import Floats, Ints
 from likewise.clustering.distances import laplacian_times, squared_distances
 
 WIDEST = 30.0  # the best multiple of the identity is looked for from exp(-30) to exp(30)
+ONE_PLACE = 1e-12  # of a bound: no metric parts two items that are nearer, so the pair is left out
 
 Loss = Callable[[Floats], tuple[float, Floats]]  # squared distances (m,) -> their sum of phi, and phi' of each (m,)
 
@@ -47,8 +48,8 @@ class Bounds:
     gamma: float
 
     def __call__(self, distance: Floats) -> tuple[float, Floats]:
-        ratio = np.maximum(distance, np.finfo(np.float64).tiny) / self.bound
-        beyond = np.where(self.sign * (ratio - 1) > 0, self.gamma * self.weight, 0.0)
+        ratio = np.maximum(distance / self.bound, ONE_PLACE)
+        beyond = np.where((self.sign * (ratio - 1) > 0) & (ratio > ONE_PLACE), self.gamma * self.weight, 0.0)
         value = float(beyond @ (ratio - 1 - np.log(ratio)))
         return value, beyond * (1 - 1 / ratio) / self.bound
 

@@ -33,8 +33,8 @@ def start(items: Floats, given: Constraints, n_clusters: int, random: np.random.
     """Labels (n,) and centres (K, d): an item begins with its neighbourhood if that was chosen, else at the nearest.
 
     Where there are fewer neighbourhoods of two or more items than clusters, items far from all centres are drawn for
-    the rest, with probabilities that grow with the squared distance, as k-means++ does. To draw all of them so, several
-    times, and to keep the lowest objective was tried on digits, and gave nothing that could be relied on.
+    the rest, with probabilities that grow with the squared distance; of some candidates that is taken which leaves the
+    items nearest to their centres, as the greedy form of k-means++ does.
     """
     group = neighbourhoods(given)
     size = np.bincount(group)
@@ -51,11 +51,15 @@ def start(items: Floats, given: Constraints, n_clusters: int, random: np.random.
 
 def _draw(items: Floats, centres: Floats, n_clusters: int, random: np.random.RandomState) -> Floats:
     """(K, d) The centres given, and items drawn for the rest."""
+    n_candidates = 2 + int(np.log(n_clusters))
     while len(centres) < n_clusters:
         apart = _to_nearest(items, centres) if len(centres) else np.ones(len(items))
         total = apart.sum()
         chance = apart / total if total > 0 else np.full(len(items), 1 / len(items))
-        centres = np.concatenate([centres, items[random.choice(len(items), p=chance)][None]])
+        candidates = items[random.choice(len(items), n_candidates, p=chance)]
+        left = [np.minimum(apart, _to_nearest(items, candidate[None])).sum() for candidate in candidates]
+        best = int(np.argmin(left)) if len(centres) else 0
+        centres = np.concatenate([centres, candidates[best][None]])
     return centres
 
 

@@ -1,0 +1,88 @@
+"""COP-KMeans: no constraint is broken, dead ends are backed out of, and what cannot be is refused."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from sklearn.datasets import make_blobs
+from sklearn.metrics import adjusted_rand_score
+
+from likewise import InputError, Pairs
+from likewise.clustering import COPKMeans, KMeans
+
+X, y = make_blobs(60, centers=3, cluster_std=3.0, random_state=0)
+
+
+def broken(pairs: Pairs, labels: np.ndarray) -> int:
+    return int(((labels[pairs.left] == labels[pairs.right]) != (pairs.same > 0.5)).sum())
+
+
+@pytest.mark.parametrize("n", [20, 100, 400, 1770])
+def test_every_answer_is_kept(n: int) -> None:
+    pairs = Pairs.from_labels(y, n=n)
+    model = COPKMeans(3).fit(X, pairs=pairs)
+    assert broken(pairs, model.labels_) == 0
+    assert (np.diff(model.objective_) <= 1e-9).all()
+    for cluster in range(3):
+        np.testing.assert_allclose(model.cluster_centers_[cluster], X[model.labels_ == cluster].mean(0))
+    expected = sum(((x - model.cluster_centers_[label]) ** 2).sum() for x, label in zip(X, model.labels_, strict=True))
+    assert model.objective_[-1] == pytest.approx(expected)
+
+
+def test_against_the_distances() -> None:
+    crossed = np.random.default_rng(0).integers(0, 3, 60)
+    assert adjusted_rand_score(crossed, COPKMeans(3).fit(X, pairs=Pairs.from_labels(crossed)).labels_) == 1
+
+
+def test_without_pairs_it_is_k_means() -> None:
+    far, truth = make_blobs(60, centers=[(0, 0), (20, 0), (0, 20)], random_state=0)
+    ours, theirs = COPKMeans(3, random_state=1).fit(far), KMeans(3).fit(far)
+    assert adjusted_rand_score(ours.labels_, theirs.labels_) == 1
+    assert ours.objective_[-1] == pytest.approx(theirs.inertia_)
+    assert adjusted_rand_score(ours.predict(far), truth) == 1
+
+
+def test_a_dead_end_of_greedy_placement() -> None:
+    """0 and 3 lie together, and 1 and 2; but 0-1, 1-2 and 2-3 are different, so that 0 goes with 2."""
+    line = np.array([[0.0], [10.0], [10.1], [0.1]])
+    pairs = Pairs.from_arrays([(0, 1), (1, 2), (2, 3)], [0, 0, 0])
+    labels = COPKMeans(2).fit(line, pairs=pairs).labels_
+    assert labels[0] == labels[2] != labels[1] == labels[3]
+
+
+def test_no_group_gains_by_a_move_that_is_allowed() -> None:
+    pairs = Pairs.from_labels(y, n=60)
+    model = COPKMeans(3).fit(X, pairs=pairs)
+    group = pairs.index(60).closure().component
+    apart = ((X[:, None] - model.cluster_centers_) ** 2).sum(2)
+    for g in np.unique(group):
+        for cluster in range(3):
+            moved = np.where(group == g, cluster, model.labels_)
+            if broken(pairs, moved) == 0:
+                gain = apart[np.arange(60), model.labels_].sum() - apart[np.arange(60), moved].sum()
+                assert gain <= 1e-6
+
+
+def test_what_cannot_be_is_refused() -> None:
+    four = Pairs.from_arrays([(5, 6), (5, 7), (5, 8), (6, 7), (6, 8), (7, 8)], [0] * 6)
+    with pytest.raises(InputError, match="No assignment to 3 clusters keeps all answers about items 5, 6, 7, 8 and"):
+        COPKMeans(3).fit(X, pairs=four)
+    assert broken(four, COPKMeans(4).fit(X, pairs=four).labels_) == 0
+    random = np.random.default_rng(0)
+    hidden = random.integers(0, 3, 60)
+    hard = Pairs.from_labels(hidden, n=200)
+    hard = hard.select(hard.same < 0.5)
+    with pytest.raises(InputError, match="was found in 0 dead ends; give more clusters"):
+        COPKMeans(3, max_dead_ends=0).fit(X, pairs=hard)
+    assert broken(hard, COPKMeans(3).fit(X, pairs=hard).labels_) == 0
+
+
+def test_contradictions() -> None:
+    wrong = Pairs.from_arrays([(0, 1), (1, 2), (0, 2)], [1, 0.9, 0])
+    with pytest.raises(InputError, match="0=1, 1=2, but 0!=2"):
+        COPKMeans(3).fit(X, pairs=wrong)
+    with pytest.raises(InputError, match="contradictions must be one of refuse, repair here, got 'accept'"):
+        COPKMeans(3, contradictions="accept").fit(X, pairs=wrong)
+    with pytest.warns(UserWarning, match="1 of 3 are left out"):
+        labels = COPKMeans(3, contradictions="repair").fit(X, pairs=wrong).labels_
+    assert labels[0] == labels[1] != labels[2]
