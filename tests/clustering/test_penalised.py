@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy.sparse import csr_array
 
-from likewise.clustering.penalised import means, settle
+from likewise.clustering.penalised import Neighbourhoods, means, settle
 
 
 @pytest.mark.parametrize("seed", range(5))
@@ -39,3 +39,47 @@ def test_means_and_a_cluster_without_items() -> None:
     items = np.array([[0.0, 0.0], [2.0, 4.0], [5.0, 5.0]])
     found = means(items, np.array([0, 0, 2]), np.full((3, 2), 9.0))
     assert found.tolist() == [[1.0, 2.0], [9.0, 9.0], [5.0, 5.0]]
+
+
+def test_a_block_moves_where_none_of_its_items_would() -> None:
+    base = np.array([[1.0, 0.0], [1.0, 0.0], [1.0, 0.0], [0.0, 5.0]])  # three that would do better together elsewhere
+    links = csr_array(np.array([[0.0, 9, 9, 0], [9, 0, 9, 0], [9, 9, 0, 0], [0, 0, 0, 0]]))
+    ends = np.array([[0, 1], [0, 2], [1, 2]])
+    together = Neighbourhoods(np.array([0, 0, 0, 1]), ends, np.full((3, 2), 9.0))
+
+    def settled(known: Neighbourhoods | None) -> list[int]:
+        cost = base - links @ np.eye(2)[[0, 0, 0, 0]]
+        labels = settle(cost, np.zeros(4, dtype=np.int64), links, lambda h, j, entries: links.data[entries], known)
+        np.testing.assert_allclose(cost, base - links @ np.eye(2)[labels], atol=1e-12)
+        return [int(label) for label in labels]
+
+    assert settled(None) == [0, 0, 0, 0]
+    assert settled(together) == [1, 1, 1, 0]
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_the_change_of_a_block_is_that_of_the_objective(seed: int) -> None:
+    """Pulls that differ between clusters: no move of a block that is left lowers J, from loops."""
+    random = np.random.default_rng(seed)
+    n, K = 18, 3
+    base, pulls = random.normal(size=(n, K)), random.normal(size=(K, n, n)) * 0.4
+    pulls = np.triu(pulls, 1) + np.triu(pulls, 1).transpose(0, 2, 1)
+    links = csr_array(np.ones((n, n)) - np.eye(n))
+    group = np.arange(n) // 3
+    ends = np.array([(i, j) for i in range(n) for j in range(i + 1, n) if group[i] == group[j]])
+    inside = np.stack([pulls[h][ends[:, 0], ends[:, 1]] for h in range(K)], axis=1)
+
+    def J(labels: np.ndarray) -> float:
+        together = [(i, j) for i in range(n) for j in range(i + 1, n) if labels[i] == labels[j]]
+        return float(base[np.arange(n), labels].sum() - sum(pulls[labels[i], i, j] for i, j in together))
+
+    start = random.integers(0, K, n)
+    cost = base - np.stack([pulls[h][:, start == h].sum(axis=1) for h in range(K)], axis=1)
+    near = [np.delete(np.arange(n), j) for j in range(n)]
+    labels = settle(cost, start, links, lambda h, j, entries: pulls[h][near[j], j], Neighbourhoods(group, ends, inside))
+    least = J(labels)
+    assert least < J(start)
+    for g in range(6):
+        for a in range(K):
+            for h in range(K):
+                assert J(np.where((group == g) & (labels == a), h, labels)) >= least - 1e-9

@@ -25,7 +25,7 @@ from likewise.clustering.constraints import Constraints, Contradictions, Floats,
 from likewise.clustering.k_means import nearest
 from likewise.clustering.method import check_items
 from likewise.clustering.penalised import means, settle
-from likewise.clustering.starts import start
+from likewise.clustering.starts import starts
 from likewise.errors import InputError
 from likewise.pairs import Pairs
 
@@ -38,6 +38,7 @@ class COPKMeans(ClusterMixin, BaseEstimator):  # type: ignore[misc]
     Parameters
     ----------
     n_clusters : K.
+    n_init : starts, of which the one with the lowest J in the end is kept; the first is from neighbourhoods.
     max_iter : the most rounds of placing and averaging.
     max_dead_ends : how many to back out of, in a round, before giving up.
     contradictions : "refuse" or "repair"; a method that keeps every constraint cannot accept them.
@@ -58,12 +59,14 @@ class COPKMeans(ClusterMixin, BaseEstimator):  # type: ignore[misc]
         self,
         n_clusters: int = 8,
         *,
+        n_init: int = 5,
         max_iter: int = 100,
         max_dead_ends: int = 20_000,
         contradictions: Contradictions = "refuse",
         random_state: int | np.random.RandomState | None = 0,
     ) -> None:
         self.n_clusters = n_clusters
+        self.n_init = n_init
         self.max_iter = max_iter
         self.max_dead_ends = max_dead_ends
         self.contradictions = contradictions
@@ -75,18 +78,20 @@ class COPKMeans(ClusterMixin, BaseEstimator):  # type: ignore[misc]
         middle = items.mean(axis=0)
         items = items - middle
         group, apart = given.component, _between_groups(given)
-        _, centres = start(items, given, self.n_clusters, check_random_state(self.random_state))
-        placed: Ints | None = None  # (g,) the clusters of the groups
-        self.objective_: list[float] = []
-        while len(self.objective_) < self.max_iter:
-            cost = _group_costs(items, group, centres)
-            before, placed = placed, self._place(cost, apart, placed, given)
-            centres = means(items, placed[group], centres)
-            self.objective_.append(float(((items - centres[placed[group]]) ** 2).sum()))
-            if before is not None and (placed == before).all():
-                break
-        assert placed is not None
-        self.labels_, self.cluster_centers_, self.n_iter_ = placed[group], middle + centres, len(self.objective_)
+        random = check_random_state(self.random_state)
+        self.objective_ = [np.inf]
+        for _, centres in starts(items, group, self.n_clusters, self.n_init, random):
+            placed: Ints | None = None  # (g,) the clusters of the groups
+            history: list[float] = []
+            while len(history) < self.max_iter:
+                before, placed = placed, self._place(_group_costs(items, group, centres), apart, placed, given)
+                centres = means(items, placed[group], centres)
+                history.append(float(((items - centres[placed[group]]) ** 2).sum()))
+                if before is not None and (placed == before).all():
+                    break
+            if placed is not None and history[-1] < self.objective_[-1]:
+                self.labels_, self.cluster_centers_, self.objective_ = placed[group], middle + centres, history
+        self.n_iter_ = len(self.objective_)
         return self
 
     def predict(self, X: ArrayLike) -> NDArray[np.int64]:

@@ -11,7 +11,8 @@ from scipy.sparse import csr_array
 from likewise.clustering.constraints import Constraints, Floats, Ints
 from likewise.clustering.distances import farthest_pair, squared_distances
 from likewise.clustering.local_metric import Metric, Spread, improve, spread, spread_of_pairs
-from likewise.clustering.penalised import settle
+from likewise.clustering.penalised import Neighbourhoods, settle
+from likewise.clustering.starts import linked_inside, neighbourhoods
 
 
 @dataclass(frozen=True, eq=False)
@@ -22,6 +23,7 @@ class MetricPenalties:
     given: Constraints
     links: csr_array  # (n, n) w s
     must_links: csr_array  # (n, n) w s, the must-links alone
+    group: Ints  # (n,) the neighbourhood of each item
     regularisation: float  # r
 
     @classmethod
@@ -33,7 +35,7 @@ class MetricPenalties:
             weight * given.must_weight,
             weight * given.cannot_weight,
         )
-        return cls(items, scaled, scaled.signed, scaled.must, regularisation)
+        return cls(items, scaled, scaled.signed, scaled.must, neighbourhoods(scaled), regularisation)
 
     def first_metrics(self, number: int, full: bool) -> list[Metric]:
         d = self.items.shape[1]
@@ -68,7 +70,14 @@ class MetricPenalties:
             apart = np.maximum(size[g][near] + size[g][j] - 2 * product, 0.0)
             return np.asarray(np.abs(links.data[entries]) * apart - widest[g] * cannot[entries])
 
-        return settle(cost, labels, links, pull)
+        ends, credit = linked_inside(self.given, self.group)
+        inside = np.empty((len(ends), len(centres)))
+        for g, metric in enumerate(metrics):
+            mapped = metric.map(items)
+            apart = squared_distances(mapped, mapped, ends[:, 0], ends[:, 1])
+            clusters = slice(None) if len(metrics) == 1 else slice(g, g + 1)
+            inside[:, clusters] = (np.abs(credit) * apart + widest[g] * np.minimum(credit, 0.0))[:, None]
+        return settle(cost, labels, links, pull, Neighbourhoods(self.group, ends, inside))
 
     def _costs(self, metrics: Sequence[Metric], labels: Ints, centres: Floats) -> tuple[Floats, list[Floats]]:
         """(n, K) What each item pays in each cluster while the others stay, and the squared norms under each metric.

@@ -15,6 +15,7 @@ learning with application to clustering with side-information, NIPS 2002.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import ClassVar, Literal, Self
 
 import numpy as np
@@ -40,14 +41,14 @@ class MMC(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, BaseE
     metric : "full", a matrix, or "diagonal", a weight for each feature.
     regularisation : added to M, in units of its mean eigenvalue: without it, what never differs between must-linked
         items would count infinitely.
-    max_iter, tol : the most steps, and the relative gain below which they end.
+    max_iter, tol : the most rounds of two steps and a leap, and the relative gain below which they end.
     n_init : starts of K-means.
     contradictions : "accept", "refuse" or "repair".
 
     Attributes
     ----------
-    labels_, components_ (d, d) with A = components_' components_, objective_ (the first sum after each step, A being of
-    the scale of the constraint), n_iter_, cluster_centers_ (K, d, as transformed), n_features_in_
+    labels_, components_ (d, d) with A = components_' components_, objective_ (the first sum after each round, A being
+    of the scale of the constraint), n_iter_, cluster_centers_ (K, d, as transformed), n_features_in_
 
     >>> X = [[0.0, 0.0], [0.0, 9.0], [1.0, 0.0], [1.0, 9.0], [0.0, 4.0], [1.0, 5.0]]  # the first feature counts
     >>> pairs = Pairs.from_arrays([(0, 1), (2, 3), (0, 2), (1, 3)], [1, 1, 0, 0])
@@ -99,25 +100,21 @@ class MMC(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, BaseE
             if not len(links):
                 raise InputError(f"MMC learns from both kinds of answers, and none says {kind}; give some that do.")
         root = _inverse_root(items, given, self.regularisation, self.metric == "full")  # (d, d) or (d,)
-        items = items - items.mean(axis=0)
-        z = items @ root if root.ndim == 2 else items * root
+        centred = items - items.mean(axis=0)
+        z = centred @ root if root.ndim == 2 else centred * root
         i, j = given.cannot_link.T
-        factor = np.eye(len(root)) if root.ndim == 2 else np.ones(len(root))
-        factor /= np.linalg.norm(factor)
-        while len(self.objective_) < self.max_iter:
+
+        def step(factor: Floats) -> tuple[float, Floats]:
+            """The first sum at L, and H L / ||H L||."""
             mapped = z @ factor if root.ndim == 2 else z * factor
             apart = np.sqrt(squared_distances(mapped, mapped, i, j))
-            self.objective_.append(float(given.cannot_weight @ apart))
-            if len(self.objective_) > 1 and self.objective_[-1] <= self.objective_[-2] * (1 + self.tol):
-                break
             there = apart > 0  # an item has no say about another at the same place
             pull = laplacian_times(given.cannot_weight[there] / apart[there], i[there], j[there], mapped)
-            factor = z.T @ pull if root.ndim == 2 else (z * pull).sum(axis=0)
-            length = np.linalg.norm(factor)
-            if not length > 0:
-                raise InputError("All items with an answer 'different' are at one place; there is no metric to learn.")
-            factor /= length
-        self.components_ = (root @ factor).T if root.ndim == 2 else np.diag(root * factor)
+            return float(given.cannot_weight @ apart), _unit(z.T @ pull if root.ndim == 2 else (z * pull).sum(axis=0))
+
+        factor = _unit(np.eye(len(root)) if root.ndim == 2 else np.ones(len(root)))
+        best, self.objective_ = _ascend(step, factor, self.max_iter, self.tol)
+        self.components_ = (root @ best).T if root.ndim == 2 else np.diag(root * best)
 
     def transform(self, X: ArrayLike) -> Floats:
         """Items whose Euclidean distances are those of the learned metric."""
@@ -147,3 +144,33 @@ def _inverse_root(items: Floats, given: Constraints, regularisation: float, full
             "regularisation above 0."
         )
     return np.asarray(1 / np.sqrt(size) if axes is None else (axes / np.sqrt(size)) @ axes.T)
+
+
+def _unit(factor: Floats) -> Floats:
+    length = float(np.linalg.norm(factor))
+    if not length > 0:
+        raise InputError("All items with an answer 'different' are at one place; there is no metric to learn.")
+    return factor / length
+
+
+def _ascend(
+    step: Callable[[Floats], tuple[float, Floats]], factor: Floats, max_iter: int, tol: float
+) -> tuple[Floats, list[float]]:
+    """Two steps, and a leap along their curve if it leads higher (SQUAREM; Varadhan and Roland 2008), over and over."""
+    value, first = step(factor)
+    history = [value]
+    while len(history) < max_iter:
+        value, second = step(first)
+        change, bend = first - factor, second - 2 * first + factor
+        reach = max(float(np.linalg.norm(change)) / max(float(np.linalg.norm(bend)), 1e-300), 1.0)
+        leap = _unit(factor + 2 * reach * change + reach**2 * bend)
+        leapt, after_leap = step(leap)
+        if leapt >= value:
+            factor, value, first = leap, leapt, after_leap
+        else:
+            factor = second
+            value, first = step(second)
+        history.append(value)
+        if history[-1] <= history[-2] * (1 + tol):
+            break
+    return factor, history

@@ -26,7 +26,7 @@ from likewise.clustering.local_metric import Metric
 from likewise.clustering.method import check_items
 from likewise.clustering.metric_penalties import MetricPenalties
 from likewise.clustering.penalised import means
-from likewise.clustering.starts import start
+from likewise.clustering.starts import starts
 from likewise.errors import InputError
 from likewise.pairs import Pairs
 
@@ -41,6 +41,7 @@ class MPCKMeans(ClusterMixin, BaseEstimator):  # type: ignore[misc]
     shared : one metric for all clusters; better where clusters have few items for many features.
     weight : w, what a broken constraint of weight 1 costs.
     regularisation : r, in units of the mean variance of a feature; smaller where features differ much in scale.
+    n_init : starts, of which the one with the lowest J in the end is kept; the first is from neighbourhoods.
     max_iter : the most rounds.
     contradictions : "accept" (the penalties decide), "refuse" or "repair".
 
@@ -66,6 +67,7 @@ class MPCKMeans(ClusterMixin, BaseEstimator):  # type: ignore[misc]
         shared: bool = False,
         weight: float = 1.0,
         regularisation: float = 0.01,
+        n_init: int = 1,
         max_iter: int = 50,
         contradictions: Contradictions = "accept",
         random_state: int | np.random.RandomState | None = 0,
@@ -75,6 +77,7 @@ class MPCKMeans(ClusterMixin, BaseEstimator):  # type: ignore[misc]
         self.shared = shared
         self.weight = weight
         self.regularisation = regularisation
+        self.n_init = n_init
         self.max_iter = max_iter
         self.contradictions = contradictions
         self.random_state = random_state
@@ -88,21 +91,23 @@ class MPCKMeans(ClusterMixin, BaseEstimator):  # type: ignore[misc]
         unit = float(np.sqrt(((raw - middle) ** 2).mean())) or 1.0
         items = (raw - middle) / unit
         penalties = MetricPenalties.of(items, given, self.weight, self.regularisation)
-
-        labels, centres = start(items, given, self.n_clusters, check_random_state(self.random_state))
-        metrics = penalties.first_metrics(1 if self.shared else self.n_clusters, self.metric == "full")
-        self.objective_: list[float] = []
-        while len(self.objective_) < self.max_iter:
-            centres = means(items, labels, centres)
-            metrics = penalties.improve(metrics, labels, centres)
-            before, labels = labels, penalties.move(metrics, labels, centres)
-            self.objective_.append(penalties.objective(metrics, labels, centres))
-            if (labels == before).all():
-                break
-        self.labels_, self.n_iter_ = labels, len(self.objective_)
-        self.cluster_centers_ = middle + unit * centres
-        self.metrics_ = np.stack([metric.A for metric in metrics]) / unit**2
-        self._volumes = np.array([metric.volume(self.regularisation) for metric in metrics])
+        random = check_random_state(self.random_state)
+        self.objective_ = [np.inf]
+        for labels, centres in starts(items, penalties.group, self.n_clusters, self.n_init, random):
+            metrics = penalties.first_metrics(1 if self.shared else self.n_clusters, self.metric == "full")
+            history: list[float] = []
+            while len(history) < self.max_iter:
+                centres = means(items, labels, centres)
+                metrics = penalties.improve(metrics, labels, centres)
+                before, labels = labels, penalties.move(metrics, labels, centres)
+                history.append(penalties.objective(metrics, labels, centres))
+                if (labels == before).all():
+                    break
+            if history[-1] < self.objective_[-1]:
+                self.labels_, self.cluster_centers_, self.objective_ = labels, middle + unit * centres, history
+                self.metrics_ = np.stack([metric.A for metric in metrics]) / unit**2
+                self._volumes = np.array([metric.volume(self.regularisation) for metric in metrics])
+        self.n_iter_ = len(self.objective_)
         return self
 
     def predict(self, X: ArrayLike) -> NDArray[np.int64]:

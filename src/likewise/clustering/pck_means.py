@@ -21,8 +21,8 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from likewise.clustering.constraints import Constraints, Contradictions, Floats, Ints, read_constraints
 from likewise.clustering.k_means import nearest
 from likewise.clustering.method import check_items
-from likewise.clustering.penalised import means, settle
-from likewise.clustering.starts import start
+from likewise.clustering.penalised import Neighbourhoods, means, settle
+from likewise.clustering.starts import linked_inside, neighbourhoods, starts
 from likewise.pairs import Pairs
 
 
@@ -33,6 +33,7 @@ class PCKMeans(ClusterMixin, BaseEstimator):  # type: ignore[misc]
     ----------
     n_clusters : K.
     weight : w, what a broken constraint of weight 1 costs.
+    n_init : starts, of which the one with the lowest J in the end is kept; the first is from neighbourhoods.
     max_iter : the most rounds of moving and averaging.
     contradictions : "accept" (the penalties decide), "refuse" or "repair".
 
@@ -53,12 +54,14 @@ class PCKMeans(ClusterMixin, BaseEstimator):  # type: ignore[misc]
         n_clusters: int = 8,
         *,
         weight: float = 1.0,
+        n_init: int = 5,
         max_iter: int = 100,
         contradictions: Contradictions = "accept",
         random_state: int | np.random.RandomState | None = 0,
     ) -> None:
         self.n_clusters = n_clusters
         self.weight = weight
+        self.n_init = n_init
         self.max_iter = max_iter
         self.contradictions = contradictions
         self.random_state = random_state
@@ -70,16 +73,24 @@ class PCKMeans(ClusterMixin, BaseEstimator):  # type: ignore[misc]
         unit = float(np.sqrt(((raw - middle) ** 2).sum(axis=1).mean())) or 1.0
         items = (raw - middle) / unit
         links = csr_array(self.weight * given.signed)
-        labels, centres = start(items, given, self.n_clusters, check_random_state(self.random_state))
-        self.objective_: list[float] = []
-        while len(self.objective_) < self.max_iter:
-            centres = means(items, labels, centres)
-            cost = _half_distances(items, centres) - links @ np.eye(self.n_clusters)[labels]  # (n, K)
-            before, labels = labels, settle(cost, labels, links, lambda h, j, entries: links.data[entries])
-            self.objective_.append(objective(items, given, labels, centres, self.weight))
-            if (labels == before).all():
-                break
-        self.labels_, self.cluster_centers_, self.n_iter_ = labels, middle + unit * centres, len(self.objective_)
+        group = neighbourhoods(given)
+        ends, credit = linked_inside(given, group)
+        together = Neighbourhoods(group, ends, np.tile(self.weight * credit[:, None], self.n_clusters))
+        random = check_random_state(self.random_state)
+        self.objective_ = [np.inf]
+        for labels, centres in starts(items, group, self.n_clusters, self.n_init, random):
+            history: list[float] = []
+            while len(history) < self.max_iter:
+                centres = means(items, labels, centres)
+                cost = _half_distances(items, centres) - links @ np.eye(self.n_clusters)[labels]  # (n, K)
+                before = labels
+                labels = settle(cost, labels, links, lambda h, j, entries: links.data[entries], together)
+                history.append(objective(items, given, labels, centres, self.weight))
+                if (labels == before).all():
+                    break
+            if history[-1] < self.objective_[-1]:
+                self.labels_, self.cluster_centers_, self.objective_ = labels, middle + unit * centres, history
+        self.n_iter_ = len(self.objective_)
         return self
 
     def predict(self, X: ArrayLike) -> NDArray[np.int64]:

@@ -6,6 +6,8 @@ that of Bilenko, Basu and Mooney, ICML 2004: the largest first, then those that 
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import numpy as np
 
 from likewise.clustering.constraints import Constraints, Floats, Ints
@@ -29,14 +31,16 @@ def neighbourhoods(given: Constraints) -> Ints:
     return group_greedily(ends[:, 0], ends[:, 1], credit, given.n_items, seconds)
 
 
-def start(items: Floats, given: Constraints, n_clusters: int, random: np.random.RandomState) -> tuple[Ints, Floats]:
-    """Labels (n,) and centres (K, d): an item begins with its neighbourhood if that was chosen, else at the nearest.
+def starts(
+    items: Floats, group: Ints, n_clusters: int, number: int, random: np.random.RandomState
+) -> Iterator[tuple[Ints, Floats]]:
+    """Labels (n,) and centres (K, d) to begin with, so many times.
 
-    Where there are fewer neighbourhoods of two or more items than clusters, items far from all centres are drawn for
-    the rest, with probabilities that grow with the squared distance; of some candidates that is taken which leaves the
-    items nearest to their centres, as the greedy form of k-means++ does.
+    First, an item begins with its neighbourhood if that was chosen, else at the nearest centre. Where there are fewer
+    neighbourhoods of two or more items than clusters, items far from all centres are drawn for the rest, with
+    probabilities that grow with the squared distance; of some candidates that is taken which leaves the items nearest
+    to their centres, as the greedy form of k-means++ does. The later starts are drawn so altogether.
     """
-    group = neighbourhoods(given)
     size = np.bincount(group)
     centre = np.zeros((len(size), items.shape[1]))
     np.add.at(centre, group, items)
@@ -45,8 +49,12 @@ def start(items: Floats, given: Constraints, n_clusters: int, random: np.random.
     chosen = among[_large_and_far(centre[among], size[among].astype(np.float64), n_clusters)]
     place = np.full(len(size), -1)
     place[chosen] = np.arange(len(chosen))
+
     centres = _draw(items, centre[chosen], n_clusters, random)
-    return np.where(place[group] >= 0, place[group], nearest(items, centres)), centres
+    yield np.where(place[group] >= 0, place[group], nearest(items, centres)), centres
+    for _ in range(number - 1):
+        centres = _draw(items, centre[:0], n_clusters, random)
+        yield nearest(items, centres), centres
 
 
 def _draw(items: Floats, centres: Floats, n_clusters: int, random: np.random.RandomState) -> Floats:
@@ -79,3 +87,11 @@ def _to_nearest(items: Floats, centres: Floats) -> Floats:
     """(n,) The squared distance to the nearest of the centres."""
     apart = (items**2).sum(axis=1)[:, None] + (centres**2).sum(axis=1) - 2 * items @ centres.T
     return np.asarray(np.maximum(apart.min(axis=1), 0.0))
+
+
+def linked_inside(given: Constraints, group: Ints) -> tuple[Ints, Floats]:
+    """(m, 2) The linked pairs inside of neighbourhoods, and (m,) their s_ij."""
+    ends = np.concatenate([given.must_link, given.cannot_link])
+    credit = np.concatenate([given.must_weight, -given.cannot_weight])
+    inside = group[ends[:, 0]] == group[ends[:, 1]]
+    return ends[inside], credit[inside]
