@@ -1,0 +1,70 @@
+"""SKKm: the kernel that SKMS learns from pairs, and kernel k-means in it.
+
+    min over l of  sum_i ||phi_i - mu_{l_i}||^2  in the plane of the learned kernel
+
+Anand, Mittal, Tuzel and Meer, Semi-supervised kernel mean shift clustering, 2014, compare with it under this name; so
+do Amid, Gionis and Ukkonen, Semi-supervised kernel metric learning using relative comparisons, 2016.
+"""
+
+from __future__ import annotations
+
+from typing import ClassVar, Self
+
+from numpy.typing import ArrayLike
+from sklearn.base import BaseEstimator, ClusterMixin
+
+from likewise.clustering.constraints import Contradictions, read_constraints
+from likewise.clustering.kernel_k_means import Seed, kernel_k_means
+from likewise.clustering.method import check_items
+from likewise.clustering.skms_kernel import learn_kernel
+from likewise.pairs import Pairs
+
+
+class SKKm(ClusterMixin, BaseEstimator):  # type: ignore[misc]
+    """Semi-supervised kernel k-means.
+
+    Parameters
+    ----------
+    gamma : what a pair pays for being out of its bound, beside the kernel's change; see skms_kernel.py.
+    energy : the share of the Gaussian kernel's eigenvalues that is kept.
+    max_steps : steps of the kernel's descent.
+
+    Attributes
+    ----------
+    labels_, features_ (n, r) the items in the plane of the learned kernel, inertia_, width_ (2 sigma^2)
+
+    >>> pairs = Pairs.from_links([(0, 2), (1, 3)], [(0, 1), (2, 3)])
+    >>> SKKm(n_clusters=2).fit([[0.0, 0], [0, 2], [3, 0], [3, 2]], pairs=pairs).labels_
+    array([0, 1, 0, 1])
+    """
+
+    uses_pairs: ClassVar[bool] = True
+    finds_n_clusters: ClassVar[bool] = False
+
+    def __init__(
+        self,
+        n_clusters: int = 8,
+        *,
+        gamma: float = 100.0,
+        energy: float = 0.999,
+        max_steps: int = 50,
+        n_init: int = 10,
+        contradictions: Contradictions = "accept",
+        random_state: Seed = 0,
+    ) -> None:
+        self.n_clusters = n_clusters
+        self.gamma = gamma
+        self.energy = energy
+        self.max_steps = max_steps
+        self.n_init = n_init
+        self.contradictions = contradictions
+        self.random_state = random_state
+
+    def fit(self, X: ArrayLike, y: None = None, *, pairs: Pairs | None = None) -> Self:
+        items = check_items(self, X)
+        given = read_constraints(pairs, len(items), self.contradictions)
+        learned = learn_kernel(items, given, self.gamma, self.energy, self.max_steps)
+        found = kernel_k_means(learned.features @ learned.features.T, self.n_clusters, self.n_init, self.random_state)
+        self.features_, self.width_ = learned.features, learned.width
+        self.labels_, self.inertia_ = found.labels, found.objective[-1]
+        return self

@@ -1,0 +1,91 @@
+"""SKMS: semi-supervised kernel mean shift, which finds the number of clusters by itself.
+
+1. A Gaussian kernel is bent until the answered pairs are near or far enough: skms_kernel.py.
+2. In its plane each item climbs the density to a mode: mean_shift.py. Items of one mode are a cluster.
+
+Anand, Mittal, Tuzel and Meer, Semi-supervised kernel mean shift clustering, IEEE TPAMI 36 (6), 2014. The reach of an
+item is the distance to its k-th neighbour, where k is the median, over the must-links, of the place that the one item
+has among the neighbours of the other. Two modes are one where they are as near as a must-link should be.
+"""
+
+from __future__ import annotations
+
+from typing import ClassVar, Self
+
+import numpy as np
+from numpy.typing import ArrayLike
+from sklearn.base import BaseEstimator, ClusterMixin
+
+from likewise.clustering.constraints import Constraints, Contradictions, Floats, read_constraints
+from likewise.clustering.gaussian_kernel import all_distances
+from likewise.clustering.mean_shift import reaches, shift_to_modes
+from likewise.clustering.method import check_items
+from likewise.clustering.neighbour_graph import check_count
+from likewise.clustering.skms_kernel import learn_kernel
+from likewise.pairs import Pairs
+
+
+class SKMS(ClusterMixin, BaseEstimator):  # type: ignore[misc]
+    """Semi-supervised kernel mean shift.
+
+    Parameters
+    ----------
+    n_clusters : not used, since the method finds it; it may be given, as to every other method.
+    neighbours : k, which sets the reach of the items; None: found from the must-links.
+    gamma, energy, max_steps : as for SKKm.
+
+    Attributes
+    ----------
+    labels_, n_clusters_, neighbours_, features_ (n, r) the items in the plane of the learned kernel, width_ (2 sigma^2)
+
+    >>> pairs = Pairs.from_links([(0, 1), (1, 2), (0, 2), (3, 4)], [(2, 3)])
+    >>> found = SKMS().fit([[0.0], [1], [2], [3], [4]], pairs=pairs)
+    >>> found.n_clusters_, found.labels_.tolist()
+    (2, [0, 0, 0, 1, 1])
+    """
+
+    uses_pairs: ClassVar[bool] = True
+    finds_n_clusters: ClassVar[bool] = True
+
+    def __init__(
+        self,
+        n_clusters: int | None = None,
+        *,
+        neighbours: int | None = None,
+        gamma: float = 100.0,
+        energy: float = 0.999,
+        max_steps: int = 50,
+        contradictions: Contradictions = "accept",
+    ) -> None:
+        self.n_clusters = n_clusters
+        self.neighbours = neighbours
+        self.gamma = gamma
+        self.energy = energy
+        self.max_steps = max_steps
+        self.contradictions = contradictions
+
+    def fit(self, X: ArrayLike, y: None = None, *, pairs: Pairs | None = None) -> Self:
+        items = check_items(self, X)
+        k = None if self.neighbours is None else check_count("neighbours", self.neighbours)
+        given = read_constraints(pairs, len(items), self.contradictions)
+        learned = learn_kernel(items, given, self.gamma, self.energy, self.max_steps)
+        squared = all_distances(learned.features)
+        self.neighbours_ = usual_place(squared, given) if k is None else k
+        modes = shift_to_modes(learned.features, reaches(squared, self.neighbours_), merge=float(np.sqrt(learned.near)))
+        self.features_, self.width_ = learned.features, learned.width
+        self.labels_, self.n_clusters_ = modes.labels, int(modes.labels.max()) + 1
+        return self
+
+
+def usual_place(squared: Floats, given: Constraints) -> int:
+    """The median, over must-links both ways, of how many items are as near to the one as the other is.
+
+    >>> squared = all_distances(np.array([[0.0], [1.0], [3.0], [7.0]]))
+    >>> usual_place(squared, Constraints(4, np.array([[0, 2]]), np.empty((0, 2), int), np.ones(1), np.empty(0)))
+    2
+    """
+    if not len(given.must_link):
+        return max(1, round(float(np.sqrt(len(squared)))))  # a usual choice where nothing is known
+    place = squared.argsort(axis=1, kind="stable").argsort(axis=1)  # 0 is the item itself
+    i, j = given.must_link.T
+    return max(1, round(float(np.median(np.concatenate([place[i, j], place[j, i]])))))

@@ -1,0 +1,64 @@
+"""SKMS and SKKm: groups that the items do not show, but answers do."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from sklearn.metrics import adjusted_rand_score
+
+from likewise import InputError, Pairs
+from likewise.clustering import SKMS, SKKm, read_constraints
+from likewise.clustering.gaussian_kernel import all_distances
+from likewise.clustering.skms import usual_place
+
+blob = np.repeat(np.arange(6), 10)
+y = blob % 3  # a class is two blobs that are not neighbours
+places = np.array([[0, 0], [5, 0], [10, 0], [10, 5], [0, 5], [5, 5]])
+X = places[blob] + np.random.default_rng(1).normal(0, 0.6, (60, 2))
+pairs = Pairs.from_labels(y, n=400, random_state=1)
+
+
+def test_what_answers_say_is_found() -> None:
+    assert adjusted_rand_score(y, SKKm(n_clusters=3).fit(X).labels_) < 0.5
+    found = SKKm(n_clusters=3).fit(X, pairs=pairs)
+    assert adjusted_rand_score(y, found.labels_) == 1
+
+
+def test_the_number_of_clusters_is_found() -> None:
+    assert SKMS().fit(X).n_clusters_ == 6
+    found = SKMS().fit(X, pairs=Pairs.from_labels(y))
+    assert found.n_clusters_ == 3
+    assert adjusted_rand_score(y, found.labels_) == 1
+
+
+def test_the_number_that_was_asked_for_is_not_used() -> None:
+    np.testing.assert_array_equal(SKMS(n_clusters=9).fit(X, pairs=pairs).labels_, SKMS().fit(X, pairs=pairs).labels_)
+
+
+def test_inertia_is_that_of_the_labels() -> None:
+    found = SKKm(n_clusters=3).fit(X, pairs=pairs)
+    groups = [found.features_[found.labels_ == k] for k in range(3)]
+    assert found.inertia_ == pytest.approx(sum(((group - group.mean(0)) ** 2).sum() for group in groups))
+
+
+def test_the_usual_place_of_a_partner() -> None:
+    squared = all_distances(X)
+    places = []
+    given = read_constraints(pairs, 60)
+    for i, j in given.must_link:
+        places += [int((squared[i] < squared[i, j]).sum()), int((squared[j] < squared[i, j]).sum())]
+    assert usual_place(squared, given) == round(float(np.median(places)))
+
+
+def test_the_order_of_items_does_not_matter() -> None:
+    order = np.random.default_rng(5).permutation(60)
+    place = np.argsort(order)
+    moved = Pairs.from_arrays(np.stack([place[pairs.left], place[pairs.right]], 1), pairs.same)
+    ours, theirs = SKMS().fit(X, pairs=pairs), SKMS().fit(X[order], pairs=moved)
+    assert adjusted_rand_score(ours.labels_[order], theirs.labels_) == 1
+
+
+@pytest.mark.parametrize("neighbours", [0, 2.5, "3", True])
+def test_neighbours_that_are_none(neighbours: object) -> None:
+    with pytest.raises(InputError, match="neighbours must be a whole number from 1"):
+        SKMS(neighbours=neighbours).fit(X)  # type: ignore[arg-type]
