@@ -12,13 +12,18 @@ from sklearn.metrics import adjusted_rand_score
 from sklearn.metrics.pairwise import euclidean_distances
 
 from likewise import InputError, Pairs
-from likewise.clustering import MMC, KMeans
+from likewise.clustering import MMC, KMeans, mmc
 
 X, y = make_blobs(40, centers=3, n_features=4, cluster_std=3.0, random_state=0)
 PAIRS = Pairs.from_labels(y, n=150)
 SAME = X[PAIRS.left] - X[PAIRS.right]
 SAME, OTHER = SAME[PAIRS.same > 0.5], SAME[PAIRS.same < 0.5]
 M = SAME.T @ SAME
+
+
+@pytest.fixture(autouse=True, params=["listed", "from items"])
+def both_ways(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(mmc, "FEW", 1000 if request.param == "listed" else 0)
 
 
 def fitted(metric: Any) -> MMC:

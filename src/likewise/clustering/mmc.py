@@ -31,6 +31,10 @@ from likewise.clustering.method import check_items
 from likewise.errors import InputError
 from likewise.pairs import Pairs
 
+FEW = 2  # pairs an item: so many are listed
+
+Step = Callable[[Floats], tuple[float, Floats]]  # L -> the first sum, and H L / ||H L||
+
 
 class MMC(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, BaseEstimator):  # type: ignore[misc]
     """Mahalanobis metric for clustering, and K-means under it; without pairs, plain K-means.
@@ -101,17 +105,8 @@ class MMC(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, BaseE
                 raise InputError(f"MMC learns from both kinds of answers, and none says {kind}; give some that do.")
         root = _inverse_root(items, given, self.regularisation, self.metric == "full")  # (d, d) or (d,)
         centred = items - items.mean(axis=0)
-        z = centred @ root if root.ndim == 2 else centred * root
-        i, j = given.cannot_link.T
-
-        def step(factor: Floats) -> tuple[float, Floats]:
-            """The first sum at L, and H L / ||H L||."""
-            mapped = z @ factor if root.ndim == 2 else z * factor
-            apart = np.sqrt(squared_distances(mapped, mapped, i, j))
-            there = apart > 0  # an item has no say about another at the same place
-            pull = laplacian_times(given.cannot_weight[there] / apart[there], i[there], j[there], mapped)
-            return float(given.cannot_weight @ apart), _unit(z.T @ pull if root.ndim == 2 else (z * pull).sum(axis=0))
-
+        z = _map(centred, root)
+        step = _listed(z, given) if len(given.cannot_link) <= FEW * len(z) else _from_items(z, given)
         factor = _unit(np.eye(len(root)) if root.ndim == 2 else np.ones(len(root)))
         best, self.objective_ = _ascend(step, factor, self.max_iter, self.tol)
         self.components_ = (root @ best).T if root.ndim == 2 else np.diag(root * best)
@@ -146,6 +141,43 @@ def _inverse_root(items: Floats, given: Constraints, regularisation: float, full
     return np.asarray(1 / np.sqrt(size) if axes is None else (axes / np.sqrt(size)) @ axes.T)
 
 
+def _listed(z: Floats, given: Constraints) -> Step:
+    """A step by the differences of all pairs."""
+    i, j = given.cannot_link.T
+    difference, weight = z[i] - z[j], given.cannot_weight
+
+    def step(factor: Floats) -> tuple[float, Floats]:
+        mapped = _map(difference, factor)
+        apart = np.sqrt(np.einsum("pd,pd->p", mapped, mapped))
+        pull = np.divide(weight, apart, out=np.zeros_like(apart), where=apart > 0)
+        return float(weight @ apart), _unit(_back(difference, pull[:, None] * mapped, factor))
+
+    return step
+
+
+def _from_items(z: Floats, given: Constraints) -> Step:
+    """The same by products with all items, which many pairs share."""
+    i, j = given.cannot_link.T
+    weight = given.cannot_weight
+
+    def step(factor: Floats) -> tuple[float, Floats]:
+        mapped = _map(z, factor)
+        apart = np.sqrt(squared_distances(mapped, mapped, i, j))
+        pull = np.divide(weight, apart, out=np.zeros_like(apart), where=apart > 0)
+        return float(weight @ apart), _unit(_back(z, laplacian_times(pull, i, j, mapped), factor))
+
+    return step
+
+
+def _map(rows: Floats, factor: Floats) -> Floats:
+    return rows @ factor if factor.ndim == 2 else rows * factor
+
+
+def _back(rows: Floats, pulled: Floats, factor: Floats) -> Floats:
+    """H L: rows' times what they are pulled by, or its diagonal."""
+    return np.asarray(rows.T @ pulled if factor.ndim == 2 else np.einsum("pd,pd->d", rows, pulled))
+
+
 def _unit(factor: Floats) -> Floats:
     length = float(np.linalg.norm(factor))
     if not length > 0:
@@ -153,9 +185,7 @@ def _unit(factor: Floats) -> Floats:
     return factor / length
 
 
-def _ascend(
-    step: Callable[[Floats], tuple[float, Floats]], factor: Floats, max_iter: int, tol: float
-) -> tuple[Floats, list[float]]:
+def _ascend(step: Step, factor: Floats, max_iter: int, tol: float) -> tuple[Floats, list[float]]:
     """Two steps, and a leap along their curve if it leads higher (SQUAREM; Varadhan and Roland 2008), over and over."""
     value, first = step(factor)
     history = [value]
