@@ -8,14 +8,22 @@ array([1, 1, 0, 0], dtype=int32)
 
 from typing import Any
 
+from likewise.clustering.cecm import CECM
 from likewise.clustering.constraints import Constraints, Contradictions, read_constraints, refuse_contradictions
 from likewise.clustering.cop_k_means import COPKMeans
+from likewise.clustering.cosc import COSC
+from likewise.clustering.csp import CSP
 from likewise.clustering.itml import ITML
 from likewise.clustering.k_means import KMeans
+from likewise.clustering.lpnmf import LPNMF
+from likewise.clustering.lsc import LSC
 from likewise.clustering.method import Method, check_items
 from likewise.clustering.mmc import MMC
 from likewise.clustering.mpck_means import MPCKMeans
 from likewise.clustering.pck_means import PCKMeans
+from likewise.clustering.skkm import SKKm
+from likewise.clustering.sklr import SKLR
+from likewise.clustering.skms import SKMS
 
 METHODS: dict[str, Any] = {  # as the command line calls them
     "k-means": KMeans,
@@ -24,12 +32,27 @@ METHODS: dict[str, Any] = {  # as the command line calls them
     "mpck-means": MPCKMeans,
     "itml": ITML,
     "mmc": MMC,
+    "lpnmf": LPNMF,
+    "lsc": LSC,
+    "skms": SKMS,
+    "skkm": SKKm,
+    "sklr": SKLR,
+    "csp": CSP,
+    "cosc": COSC,
+    "cecm": CECM,
 }
 
 __all__ = [
+    "CECM",
+    "COSC",
+    "CSP",
     "ITML",
+    "LPNMF",
+    "LSC",
     "METHODS",
     "MMC",
+    "SKLR",
+    "SKMS",
     "COPKMeans",
     "Constraints",
     "Contradictions",
@@ -37,6 +60,7 @@ __all__ = [
     "MPCKMeans",
     "Method",
     "PCKMeans",
+    "SKKm",
     "check_items",
     "read_constraints",
     "refuse_contradictions",

@@ -1,0 +1,171 @@
+"""CECM: evidential c-means with answers; what is known of an item is a mass on sets of clusters.
+
+    J = (1 - xi) / (F n) sum_i [ sum_A |A|^alpha m_iA^2 d_iA^2 + rho^2 m_i0^2 ]
+        + xi / w [ sum over must-links of w_ij pl(i != j) + sum over cannot-links of w_ij pl(i = j) ]
+
+    pl(i != j) = (1 - m_i0) (1 - m_j0) - sum_k m_i{k} m_j{k},        pl(i = j) = sum over A, B that meet of m_iA m_jB
+
+A runs over F focal sets of clusters, m_i0 is the mass of the empty one (an outlier), and the masses of an item sum to
+1. d_iA is the distance to the mean of the centres of A, in units of the items' spread, so that J is the same at any
+scale. w is the weight of all answers. In turns, J never rises:
+
+- masses: J is quadratic in them. Its bilinear part is bounded by its tangent and L / 2 ||change||^2, L doubled until it
+  is; what is left is separate for each item, and has its exact minimum on the simplex (masses.py).
+- centres: a linear system, as in evidential c-means.
+
+Antoine, Quost, Masson and Denoeux, CECM: constrained evidential C-means algorithm, 2012, with the Euclidean distance
+(they also have a variant with a metric for each cluster). They take all 2^K sets; the literature leaves out most of
+them where there are many clusters, and so does "auto" here: all sets up to K = 4, the empty and whole sets, single
+clusters and pairs below K = 10, and no pairs from there on.
+"""
+
+from __future__ import annotations
+
+from itertools import combinations
+from typing import ClassVar, Literal, NamedTuple, Self
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from sklearn.base import BaseEstimator, ClusterMixin
+from sklearn.utils import check_random_state
+
+from likewise.clustering.constraints import Constraints, Contradictions, Floats, read_constraints
+from likewise.clustering.k_means import fit_centres
+from likewise.clustering.kernel_k_means import Seed
+from likewise.clustering.masses import Evidence, lower_masses
+from likewise.clustering.method import check_items
+from likewise.errors import InputError
+from likewise.pairs import Pairs
+
+LEAST = 1e-9  # a squared distance, so that an item at a centre has masses too
+FocalSets = Literal["auto", "all", "pairs", "single"]
+
+
+class CECM(ClusterMixin, BaseEstimator):  # type: ignore[misc]
+    """Constrained evidential c-means.
+
+    Parameters
+    ----------
+    xi : the share of the answers in J, from 0 (the items alone) to 1.
+    alpha : the exponent of a set's size: the higher, the less mass on large sets.
+    rho : the distance of an outlier from everything, in units of the items' spread.
+    focal_sets : "all", "pairs" (with the empty and whole sets and single clusters), "single" (without pairs), "auto".
+
+    Attributes
+    ----------
+    labels_ (the greatest pignistic probability), masses_ (n, F), focal_sets_ (F, K), cluster_centers_ (K, d),
+    objective_ (a list)
+
+    >>> pairs = Pairs.from_links([(0, 2)], [(2, 3)])
+    >>> found = CECM(n_clusters=2).fit([[0.0], [1], [4], [5], [8], [9]], pairs=pairs)
+    >>> bool(found.labels_[0] == found.labels_[2] != found.labels_[3] == found.labels_[5])
+    True
+    """
+
+    uses_pairs: ClassVar[bool] = True
+    finds_n_clusters: ClassVar[bool] = False
+
+    def __init__(
+        self,
+        n_clusters: int = 8,
+        *,
+        xi: float = 0.5,
+        alpha: float = 1.0,
+        rho: float = 3.0,
+        focal_sets: FocalSets = "auto",
+        max_iter: int = 100,
+        tol: float = 1e-4,
+        contradictions: Contradictions = "accept",
+        random_state: Seed = 0,
+    ) -> None:
+        self.n_clusters = n_clusters
+        self.xi = xi
+        self.alpha = alpha
+        self.rho = rho
+        self.focal_sets = focal_sets
+        self.max_iter = max_iter
+        self.tol = tol
+        self.contradictions = contradictions
+        self.random_state = random_state
+
+    def fit(self, X: ArrayLike, y: None = None, *, pairs: Pairs | None = None) -> Self:
+        items = check_items(self, X)
+        if not 0 <= self.xi < 1:
+            raise InputError(f"xi must be 0 or more and below 1, got {self.xi!r}.")
+        if not self.rho > 0:
+            raise InputError(f"rho must be above 0, got {self.rho!r}.")
+        given = read_constraints(pairs, len(items), self.contradictions)
+        self.focal_sets_ = focal_sets(self.n_clusters, self.focal_sets)
+        centres = fit_centres(items, self.n_clusters, 3, check_random_state(self.random_state)).cluster_centers_
+        found = minimise(items, given, self.focal_sets_, centres, self)
+        self.masses_, self.cluster_centers_, self.objective_ = found
+        self.n_iter_ = len(self.objective_)
+        self.labels_ = pignistic(self.masses_, self.focal_sets_).argmax(axis=1)
+        return self
+
+
+class Credal(NamedTuple):
+    masses: Floats  # (n, F)
+    centres: Floats  # (K, d)
+    objective: list[float]  # J after each turn
+
+
+def focal_sets(n_clusters: int, kind: FocalSets) -> NDArray[np.bool_]:
+    """(F, K) Which clusters are in each set; the first is empty.
+
+    >>> focal_sets(3, "single").astype(int).tolist()
+    [[0, 0, 0], [1, 0, 0], [0, 1, 0], [0, 0, 1], [1, 1, 1]]
+    """
+    if kind not in ("auto", "all", "pairs", "single"):
+        raise InputError(f"focal_sets must be auto, all, pairs or single, got {kind!r}.")
+    if kind == "all" and n_clusters > 12:
+        raise InputError(f"{n_clusters} clusters have 2^{n_clusters} sets; give focal_sets='pairs' or 'single'.")
+    if kind == "auto":
+        kind = "all" if n_clusters <= 4 else "pairs" if n_clusters < 10 else "single"
+    sizes = {"all": range(n_clusters + 1), "pairs": (0, 1, 2, n_clusters), "single": (0, 1, n_clusters)}[kind]
+    chosen = [members for size in sorted(set(sizes)) for members in combinations(range(n_clusters), size)]
+    sets = np.zeros((len(chosen), n_clusters), dtype=np.bool_)
+    for row, members in enumerate(chosen):
+        sets[row, list(members)] = True
+    return sets
+
+
+def minimise(items: Floats, given: Constraints, sets: NDArray[np.bool_], centres: Floats, settings: CECM) -> Credal:
+    """Masses and centres in turns, from these centres on."""
+    n, n_sets = len(items), len(sets)
+    spread = float(((items - items.mean(axis=0)) ** 2).sum(axis=1).mean())
+    size = np.maximum(sets.sum(axis=1), 1)
+    evidence = Evidence.of(given, sets, settings.xi)
+    share = (1 - settings.xi) / (n_sets * n)
+    masses = np.empty((n, n_sets))
+    objective: list[float] = []
+    per_cluster = sets / size[:, None]  # (F, K)
+    for turn in range(settings.max_iter):
+        if turn:
+            weight = size**settings.alpha * masses**2  # (n, F)
+            weight[:, 0] = 0.0
+            system = per_cluster.T @ (weight.sum(axis=0)[:, None] * per_cluster)  # (K, K)
+            centres = np.linalg.lstsq(system, per_cluster.T @ (weight.T @ items), rcond=None)[0]
+        means = per_cluster @ centres  # (F, d)
+        squared = (items**2).sum(axis=1)[:, None] + (means**2).sum(axis=1) - 2 * items @ means.T
+        cost = size**settings.alpha * np.maximum(squared, 0.0) / (spread or 1.0)
+        cost[:, 0] = settings.rho**2
+        cost = share * np.maximum(cost, LEAST)  # (n, F) of m^2
+        if not turn:  # evidential c-means' own masses, as if there were no answers
+            masses = 1 / cost / (1 / cost).sum(axis=1, keepdims=True)
+        masses, value = lower_masses(masses, cost, evidence)
+        objective.append(value)
+        if turn and objective[-2] - value <= settings.tol * abs(value):
+            break
+    return Credal(masses, centres, objective)
+
+
+def pignistic(masses: Floats, sets: NDArray[np.bool_]) -> Floats:
+    """(n, K) The mass of each set shared among its clusters, that of the empty one among all.
+
+    >>> pignistic(np.array([[0.0, 0.5, 0.0, 0.5]]), focal_sets(2, "all")).tolist()
+    [[0.75, 0.25]]
+    """
+    size = sets.sum(axis=1, keepdims=True)
+    shared = np.where(size > 0, sets / np.maximum(size, 1), 1 / sets.shape[1])
+    return np.asarray(masses @ shared)

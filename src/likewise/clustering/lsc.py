@@ -1,0 +1,142 @@
+"""LSC: spectral clustering by landmarks, for many items.
+
+    z_ij = g(x_i, u_j) / sum_j' g(x_i, u_j')  over the r nearest landmarks of i,  g(x, u) = exp(-||x - u||^2 / (2 h^2))
+    W = Z D^-1 Z',  D = diag of the column sums of Z;     its eigenvectors are the left singular vectors of Z D^-1/2
+
+The p landmarks are centres of k-means, so every item is written by a few of them, and W, whose rows sum to 1, is a
+graph that is never formed: the p x p matrix D^-1/2 Z' Z D^-1/2 has the same eigenvalues. K-means on the first K
+eigenvectors, each item's row at length 1, gives the clusters.
+
+Chen and Cai, Large scale spectral clustering with landmark-based representation, AAAI 2011. h is the mean distance of
+items to their r nearest landmarks. Rows at length 1 are our addition, usual in spectral clustering: without them, fewer
+drawings of letters are put where they belong.
+"""
+
+from __future__ import annotations
+
+from typing import ClassVar, NamedTuple, Self
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy.linalg import eigh
+from scipy.sparse import coo_array, csr_array, diags_array
+from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, ClusterMixin, TransformerMixin
+from sklearn.neighbors import NearestNeighbors
+from sklearn.utils import check_random_state
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from likewise.clustering.constraints import Floats
+from likewise.clustering.k_means import fit_centres, nearest
+from likewise.clustering.kernel_k_means import Seed
+from likewise.clustering.method import check_items
+from likewise.clustering.neighbour_graph import check_count
+from likewise.pairs import Pairs
+
+
+class LSC(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, BaseEstimator):  # type: ignore[misc]
+    """Landmark-based spectral clustering; it takes pairs like every other method here, and does not use them.
+
+    Parameters
+    ----------
+    landmarks : p, or as many as there are items, where these are fewer.
+    neighbours : r, the landmarks that an item is written by.
+
+    Attributes
+    ----------
+    labels_, landmarks_ (p, d), embedding_ (n, K), cluster_centers_ (K, K) in the space of the embedding, bandwidth_ (h)
+
+    >>> circle = np.linspace(0, 2 * np.pi, 60, endpoint=False)
+    >>> rings = np.concatenate([np.c_[np.cos(circle), np.sin(circle)] * radius for radius in (1, 4)])
+    >>> found = LSC(n_clusters=2, landmarks=40, neighbours=3).fit(rings)
+    >>> np.unique(found.labels_[:60]), np.unique(found.labels_[60:])
+    (array([0], dtype=int32), array([1], dtype=int32))
+    """
+
+    uses_pairs: ClassVar[bool] = False
+    finds_n_clusters: ClassVar[bool] = False
+
+    def __init__(
+        self,
+        n_clusters: int = 8,
+        *,
+        landmarks: int = 1000,
+        neighbours: int = 5,
+        n_init: int = 10,
+        random_state: Seed = 0,
+    ) -> None:
+        self.n_clusters = n_clusters
+        self.landmarks = landmarks
+        self.neighbours = neighbours
+        self.n_init = n_init
+        self.random_state = random_state
+
+    def fit(self, X: ArrayLike, y: None = None, *, pairs: Pairs | None = None) -> Self:
+        items = check_items(self, X)
+        check_count("landmarks", self.landmarks)
+        check_count("neighbours", self.neighbours)
+        random = check_random_state(self.random_state)
+        self.landmarks_ = _landmarks(items, int(self.landmarks), random)
+        written, self.bandwidth_ = write_by_landmarks(items, self.landmarks_, int(self.neighbours))
+        spectrum = landmark_spectrum(written, self.n_clusters)
+        self.projection_, self.embedding_ = spectrum.projection, _unit_rows(written @ spectrum.projection)
+        found = fit_centres(self.embedding_, self.n_clusters, self.n_init, random)
+        self.labels_, self.cluster_centers_ = found.labels_, found.cluster_centers_
+        return self
+
+    def transform(self, X: ArrayLike) -> Floats:
+        """(n, K) The embedding of any items: what is known of them is how the landmarks write them."""
+        check_is_fitted(self)
+        items = validate_data(self, X, dtype=np.float64, reset=False)
+        written, _ = write_by_landmarks(items, self.landmarks_, int(self.neighbours), self.bandwidth_)
+        return _unit_rows(written @ self.projection_)
+
+    def predict(self, X: ArrayLike) -> NDArray[np.int64]:
+        """The cluster of any items, by the nearest centre in the embedding."""
+        return nearest(self.transform(X), self.cluster_centers_)
+
+    @property
+    def _n_features_out(self) -> int:
+        return int(self.projection_.shape[1])
+
+
+class Spectrum(NamedTuple):
+    values: Floats  # (k,) the greatest eigenvalues of W; the first is 1
+    projection: Floats  # (p, k) Z @ projection are its eigenvectors, of unit length
+
+
+def write_by_landmarks(
+    items: Floats, landmarks: Floats, neighbours: int, bandwidth: float | None = None
+) -> tuple[csr_array, float]:
+    """(n, p) Z with rows that sum to 1, and the bandwidth h."""
+    r = min(neighbours, len(landmarks))
+    distance, near = NearestNeighbors(n_neighbors=r).fit(landmarks).kneighbors(items)  # (n, r)
+    mean = float(distance.mean())
+    h = bandwidth if bandwidth is not None else mean if mean > 0 else 1.0
+    exponent = -(distance**2) / (2 * h**2)
+    weight = np.exp(exponent - exponent[:, :1])  # the nearest has 1, also where all are far
+    weight /= weight.sum(axis=1, keepdims=True)
+    rows = np.repeat(np.arange(len(items)), r)
+    return coo_array((weight.ravel(), (rows, near.ravel())), shape=(len(items), len(landmarks))).tocsr(), h
+
+
+def landmark_spectrum(written: csr_array, n_vectors: int) -> Spectrum:
+    """The eigenvectors of W = Z D^-1 Z' of the greatest eigenvalues, as many as are above 0, up to a number."""
+    mass = np.asarray(written.sum(axis=0)).ravel()
+    scale = np.divide(1.0, np.sqrt(mass), out=np.zeros_like(mass), where=mass > 0)  # a landmark may write nobody
+    scaled = written @ diags_array(scale)
+    value, vector = eigh((scaled.T @ scaled).toarray())
+    value, vector = value[::-1], vector[:, ::-1]
+    kept = min(n_vectors, int((value > 1e-10).sum()))
+    return Spectrum(value[:kept], scale[:, None] * vector[:, :kept] / np.sqrt(value[:kept]))
+
+
+def _landmarks(items: Floats, count: int, random: np.random.RandomState) -> Floats:
+    distinct = np.unique(items, axis=0)
+    if count >= len(distinct):
+        return distinct
+    return np.asarray(fit_centres(items, count, 1, random).cluster_centers_)
+
+
+def _unit_rows(embedding: Floats) -> Floats:
+    length = np.sqrt((embedding**2).sum(axis=1, keepdims=True))
+    return np.asarray(np.divide(embedding, length, out=np.zeros_like(embedding), where=length > 0))
