@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import typer
+
+if TYPE_CHECKING:
+    from likewise.paper.table2_entries import TransferEntry
 
 app = typer.Typer(no_args_is_help=True, help="Run the paper's tables and put the figures side by side.")
 
@@ -47,6 +51,71 @@ def table1(
     for record, path in run_entries(entries, data=data, runs=runs, results=results):
         minutes = record.cpu_seconds / 60
         typer.echo(f"{path}: error {record.error:.2f} %, paper {record.paper_error} %; {minutes:.1f} core-minutes")
+
+
+RECIPE = typer.Option(None, help="paper, or best: as likewise discover does it; both where not given.")
+PART = typer.Option("evaluation", help="evaluation, or validation: five of the background alphabets held out.")
+EPOCHS = typer.Option(None, help="Of the classifier; its schedule is compressed in proportion.")
+SIMILARITY_EPOCHS = typer.Option(None, help="Of the similarity network, likewise.")
+SEED = typer.Option(0, help="Seed of the weights, the order of the data and its augmentation.")
+
+
+@app.command()
+def table2(
+    recipe: str | None = RECIPE,
+    method: str | None = typer.Option(None, help="mcl, kcl, or one that likewise cluster has; all where not given."),
+    classes: str | None = typer.Option(None, help="true: their number is known; 100: it is not; else both."),
+    part: str = PART,
+    seed: int = SEED,
+    epochs: int | None = EPOCHS,
+    similarity_epochs: int | None = SIMILARITY_EPOCHS,
+    data: Path | None = DATA,
+    runs: Path = RUNS,
+    results: Path = RESULTS,
+) -> None:
+    """Find the characters of Omniglot's alphabets without a label, and record ACC, NMI and their number.
+
+    An entry that has a record is not run again, and one that was cut goes on with the next alphabet.
+    """
+    from likewise.paper.table2_entries import select_transfer, transfer_recipes
+
+    entries = select_transfer(
+        transfer_recipes(),
+        recipe=recipe,
+        method=method,
+        classes=classes,
+        part=part,
+        seed=seed,
+        epochs=epochs,
+        similarity_epochs=similarity_epochs,
+    )
+    _transfer("Table 2", entries, data, runs, results)
+
+
+@app.command()
+def table5(
+    recipe: str | None = RECIPE,
+    part: str = PART,
+    seed: int = SEED,
+    epochs: int | None = EPOCHS,
+    similarity_epochs: int | None = SIMILARITY_EPOCHS,
+    data: Path | None = DATA,
+    runs: Path = RUNS,
+    results: Path = RESULTS,
+) -> None:
+    """Count the characters of Omniglot's alphabets: the entries of Table 2 that do not know their number."""
+    from likewise.paper.table2_entries import COUNTING, select_transfer, transfer_recipes
+
+    entries = select_transfer(
+        transfer_recipes(),
+        recipe=recipe,
+        classes="100",
+        part=part,
+        seed=seed,
+        epochs=epochs,
+        similarity_epochs=similarity_epochs,
+    )
+    _transfer("Table 5", [entry for entry in entries if entry.method in COUNTING], data, runs, results)
 
 
 @app.command()
@@ -183,3 +252,18 @@ def show(
         write_whole(path, draw_landscape(results, record, projection))
     write_whole(out, page)
     typer.echo(f"Wrote {out}.")
+
+
+def _transfer(title: str, entries: list[TransferEntry], data: Path | None, runs: Path, results: Path) -> None:
+    typer.echo(f"{title}, {len(entries)} {'entry' if len(entries) == 1 else 'entries'}:")
+    for entry in entries:
+        typer.echo(f"  {entry.name}")
+
+    from likewise.paper.table2 import run_transfer_entries
+
+    for record, path, ran in run_transfer_entries(entries, data=data, runs=runs, results=results):
+        typer.echo(
+            f"{path}: {'' if ran else 'there already; '}ACC {record.acc:.1f} %, NMI {record.nmi:.3f}, the number of "
+            f"classes off by {record.difference:.1f}; {record.cpu_seconds / 60:.1f} core-minutes, and "
+            f"{record.similarity_cpu_seconds / 60:.1f} for the similarity"
+        )

@@ -64,6 +64,21 @@ class Augmentation:
             images = _crop_and_flip(images, self.crop_padding, self.flip, generator)
         return images
 
+    def halved(self) -> Augmentation:
+        """Half as strong, for views that are to be judged and not learned from; flips stay.
+
+        >>> Augmentation(degrees=10, scale=(0.8, 1.2)).halved()
+        Augmentation(crop_padding=0, flip=False, degrees=5.0, translate=0.0, scale=(0.9, 1.1), shear=0.0)
+        """
+        return Augmentation(
+            crop_padding=(self.crop_padding + 1) // 2,
+            flip=self.flip,
+            degrees=self.degrees / 2,
+            translate=self.translate / 2,
+            scale=((1 + self.scale[0]) / 2, (1 + self.scale[1]) / 2),
+            shear=self.shear / 2,
+        )
+
     def _inverse_maps(self, images: Tensor, generator: torch.Generator) -> Tensor:
         """For each image the map from places in the output to places in the input, as `affine_grid` wants it.
 

@@ -21,13 +21,14 @@ from likewise.estimators.similarity_matrix import pairwise_matrix
 from likewise.estimators.similarity_network import SimilarityNetwork
 from likewise.evaluation import NumberOfClasses, joining_costs, n_dominant, number_by_silhouette, trust
 from likewise.networks import CosineHead
-from likewise.supervision import cosine_affinity, spectral_partition
-from likewise.training import Settings, learn_partition, mean_probabilities, prototype_classifier
+from likewise.supervision import cosine_affinity, spectral_opinions, spectral_partition
+from likewise.training import Seen, Settings, learn_consensus, mean_probabilities, prototype_classifier
 
 Similarity = SimilarityNetwork | Callable[[Any, Any], ArrayLike] | ArrayLike | None
 
 MOST_CLUSTERED = 4000  # items whose pairs are all looked at; of a larger pile, as many drawn at random
-EPOCHS, BATCH_SIZE, LEARNING_RATE = 20, 100, 1e-3
+ROUNDS, EPOCHS, BATCH_SIZE, LEARNING_RATE = 2, 10, 250, 3e-4
+WIDTHS = (0.3, 0.15)  # of the kernel on cosines; the best partition is from the first, opinions are from both
 VIEWS = 6  # of an item, whose mean decides its class
 
 
@@ -41,7 +42,7 @@ class CategoryDiscoverer(ClusterMixin, BaseEstimator):  # type: ignore[misc]
     similarity : a `SimilarityNetwork`, fitted before (it is used as it is) or not (it is fitted on `known`); a function
         of two arrays of m items that gives the probability (m,) that they are the same, pair by pair; or a matrix
         (n, n) of such probabilities. By default a new `SimilarityNetwork`.
-    epochs : times that the classifier sees each item.
+    epochs : times that the classifier sees each item, in each of two rounds; 0 leaves it at the clusters' prototypes.
     run : a folder, so that a killed fit goes on where it was.
 
     Attributes
@@ -145,32 +146,56 @@ class CategoryDiscoverer(ClusterMixin, BaseEstimator):  # type: ignore[misc]
         return learner.fit(*known)
 
     def _discover(self, inputs: Tensor, rows: NDArray[np.int64], similarity: SimilarityNetwork) -> NDArray[np.int64]:
-        seen = similarity.look(inputs)
+        """Cluster, teach the network what the clusterings agree on, and cluster again what it sees then."""
+        pile = similarity.pile(inputs)
+        module = similarity.module_
+        rounds = ROUNDS if isinstance(module.head, CosineHead) and self.epochs else 1
+        history: list[dict[str, float]] = []
+        for number in range(1, rounds + 1):
+            seen = similarity.look(inputs, module)
+            if number == 1:
+                self.trust_ = trust(seen.probability(torch.from_numpy(rows)).numpy())
+                self.number_ = self._number(seen.embedding.numpy()[rows], similarity)
+            partition, opinions = self._partitions(seen, rows)
+            network = prototype_classifier(seen, partition, self.number_.estimate)
+            if not self.epochs:
+                outputs = partition.numpy()
+                break
+            run = None if self.run is None else Path(self.run) / f"round{number}"
+            result = learn_consensus(
+                network, pile, opinions, self._settings(len(inputs)), run=run, progress=self.verbose
+            )
+            history += [{"round": number, **row} for row in result.history]
+            module = module.with_backbone(network)
+        else:
+            outputs = mean_probabilities(network, pile.to_be_judged(), VIEWS, self.seed_).argmax(1).numpy()
+        self.classifier_ = PairClassifier.of_network(
+            network, similarity.network_name_, similarity.input_form_, self.number_.estimate, outputs, history
+        )
+        return outputs
+
+    def _partitions(self, seen: Seen, rows: NDArray[np.int64]) -> tuple[Tensor, Tensor]:
+        """The best partition of all items (n,), and several opinions (n, R) on it."""
         z = seen.embedding.numpy()
-        probability = seen.probability(torch.from_numpy(rows)).numpy()
-        self.trust_ = trust(probability)
-        self.number_ = self._number(z[rows], similarity)
-        affinity = cosine_affinity(z[rows]) if isinstance(seen.module.head, CosineHead) else probability
-        found = spectral_partition(affinity, self.number_.estimate, self.seed_)
-        partition = torch.from_numpy(_spread(z, rows, found))
-        pile, features, k = similarity.pile(inputs), seen.features.mean(0), self.number_.estimate
-        network = prototype_classifier(seen.module.backbone, features, partition, k)
-        settings = Settings(
+        if isinstance(seen.module.head, CosineHead):
+            affinities = [cosine_affinity(z[rows], width) for width in WIDTHS]
+        else:
+            affinities = [seen.probability(torch.from_numpy(rows)).numpy()]
+        k = self.number_.estimate
+        columns = [spectral_partition(affinities[0], k, self.seed_), *spectral_opinions(affinities, k, self.seed_).T]
+        partition, *opinions = (_spread(z, rows, column) for column in columns)
+        return torch.from_numpy(partition), torch.from_numpy(np.stack(opinions, axis=1))
+
+    def _settings(self, n_items: int) -> Settings:
+        return Settings(
             epochs=self.epochs,
-            batch_size=min(BATCH_SIZE, max(2, len(inputs))),
+            batch_size=min(BATCH_SIZE, max(2, n_items)),
             learning_rate=LEARNING_RATE,
             optimizer="adamw",
             schedule="one-cycle",
             device=self.device,
             seed=self.seed_,
         )
-        run = None if self.run is None else Path(self.run) / "classifier"
-        result = learn_partition(network, pile, partition, settings, run=run, progress=self.verbose)
-        outputs = mean_probabilities(network, pile, VIEWS, self.seed_).argmax(1).numpy()
-        self.classifier_ = PairClassifier.of_network(
-            network, similarity.network_name_, similarity.input_form_, k, outputs, result.history
-        )
-        return outputs
 
     def _discover_by_matrix(
         self, X: Any, rows: NDArray[np.int64], probability: NDArray[np.float32]

@@ -14,6 +14,7 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted, column_or_1d, validate_data
 from torch import Tensor, nn
 
+from likewise.datasets import Augmentation
 from likewise.errors import InputError
 from likewise.estimators.held_out_classes import Parts, hold_out_classes, subpiles
 from likewise.estimators.inputs import InputForm, are_images, index_pairs_of, read_images, seed_of
@@ -31,6 +32,7 @@ from likewise.training import (
     train_similarity,
 )
 
+STRONG = Augmentation(degrees=15, translate=0.1, scale=(0.8, 1.2), shear=15)  # of images, to learn from
 STEPS = (600, 2400)  # of training, between the two: enough to see each item fifty times
 ENOUGH_TO_ADAPT = 100  # items, whose statistics are worth more than those of the training
 
@@ -140,16 +142,17 @@ class SimilarityNetwork(BaseEstimator):  # type: ignore[misc]
         """The embeddings that are compared, (n, d), each of length 1; the backbone's features with the head "pairs"."""
         return np.asarray(self.look(self._inputs(X, reset=False)).embedding.numpy())
 
-    def look(self, inputs: Tensor) -> Seen:
-        """What this network sees in a pile of items, given as a tensor."""
+    def look(self, inputs: Tensor, module: SimilarityModule | None = None) -> Seen:
+        """What this network sees in a pile of items, given as a tensor; or what a `module` that came of it does."""
         check_is_fitted(self)
         adapt = self.adapt and len(inputs) >= ENOUGH_TO_ADAPT
-        return look(self.module_, self.pile(inputs), views=max(1, self.views), adapt=adapt)
+        return look(module or self.module_, self.pile(inputs).to_be_judged(), views=max(1, self.views), adapt=adapt)
 
     def pile(self, inputs: Tensor) -> Pile:
-        """Items as this network is used to seeing them."""
+        """Items as this network is used to seeing them in training."""
         form = self.input_form_
-        return Pile(form.check(inputs), form.mean, form.std, form.augmentation(self.augment))
+        strong = STRONG if self.augment == "auto" and form.images else self.augment
+        return Pile(form.check(inputs), form.mean, form.std, form.augmentation(strong))
 
     def save(self, folder: Path | str) -> None:
         """Write the network to a folder, as JSON and safetensors."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Literal
@@ -69,6 +70,12 @@ class SimilarityModule(nn.Module):
             raise InputError(f"There is no head {head!r}; choose 'pairs' or 'cosine'.")
         self.register_buffer("slope", torch.ones(()))
         self.register_buffer("offset", torch.zeros(()))
+
+    def with_backbone(self, backbone: nn.Module) -> SimilarityModule:
+        """A copy of the head on another backbone, that has as many features."""
+        other = copy.deepcopy(self)
+        other.backbone = backbone
+        return other
 
     def features(self, x: Tensor) -> Tensor:
         out: Tensor = self.backbone.features(x)  # type: ignore[operator]  # (b, d)

@@ -76,6 +76,7 @@ AUGMENTATION: dict[str, Kind] = {
     "degrees": NUMBER,
     "translate": NUMBER,
     "scale": ("two numbers in rising order", _span),
+    "shear": NUMBER,
 }
 
 

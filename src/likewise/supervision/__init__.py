@@ -1,8 +1,9 @@
 """Where S comes from, one file a paradigm."""
 
 from likewise.supervision.answers import AnsweringNetwork, AnswerKnowledge, Known, LabelKnowledge, answers_objective
+from likewise.supervision.consensus import consensus, consensus_objective
 from likewise.supervision.labels import label_objective
-from likewise.supervision.partition import cosine_affinity, spectral_partition
+from likewise.supervision.partition import cosine_affinity, spectral_opinions, spectral_partition
 from likewise.supervision.pseudo import pseudo_similarity
 from likewise.supervision.transfer import contrastive_objective, similarity_objective, transfer_objective
 
@@ -12,11 +13,14 @@ __all__ = [
     "Known",
     "LabelKnowledge",
     "answers_objective",
+    "consensus",
+    "consensus_objective",
     "contrastive_objective",
     "cosine_affinity",
     "label_objective",
     "pseudo_similarity",
     "similarity_objective",
+    "spectral_opinions",
     "spectral_partition",
     "transfer_objective",
 ]

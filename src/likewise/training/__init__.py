@@ -4,7 +4,7 @@ from likewise.training.answer_order import LEAST_STEPS, AnswerOrder
 from likewise.training.answers import Learned, Pile, answer_loss, learn_answers
 from likewise.training.batches import Augment, Batch, Batches, TensorBatches
 from likewise.training.class_order import ClassOrder
-from likewise.training.discovery import learn_partition, mean_probabilities, prototype_classifier
+from likewise.training.discovery import learn_consensus, mean_probabilities, prototype_classifier
 from likewise.training.divergence import Diverged
 from likewise.training.few_labels import FewLabelsLearned, learn_few_labels
 from likewise.training.holding_out import hold_out
@@ -42,8 +42,8 @@ __all__ = [
     "evaluating",
     "hold_out",
     "learn_answers",
+    "learn_consensus",
     "learn_few_labels",
-    "learn_partition",
     "look",
     "mean_probabilities",
     "measure",

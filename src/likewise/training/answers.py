@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from likewise.criteria import flipped_mcl, mcl
+from likewise.datasets import Augmentation
 from likewise.pairs import Pairs
 from likewise.supervision import AnsweringNetwork, Known, answers_objective
 from likewise.training.answer_order import AnswerOrder
@@ -40,6 +41,11 @@ class Pile:
     mean: tuple[float, ...] = ()
     std: tuple[float, ...] = ()
     augment: Augment | None = None
+
+    def to_be_judged(self) -> Pile:
+        """The same with views half as far from the items as those in training: closer ones are judged better."""
+        halved = self.augment.halved() if isinstance(self.augment, Augmentation) else self.augment
+        return dataclasses.replace(self, augment=halved)
 
     def logits(self, network: nn.Module, items: np.ndarray | None = None) -> Tensor:
         inputs = self.inputs if items is None else self.inputs[torch.from_numpy(items)]

@@ -84,14 +84,14 @@ class TensorBatches:
 
 
 class EpochOrder:
-    """In which order, and in which batches, an epoch visits `n` items."""
+    """In which order, and in which batches, an epoch visits `n` items; each several times in its batch, if wanted."""
 
-    def __init__(self, n: int, batch_size: int, seed: int, shuffle: bool = True) -> None:
+    def __init__(self, n: int, batch_size: int, seed: int, shuffle: bool = True, views: int = 1) -> None:
         if n < 2:
             raise InputError(f"Training needs at least two items, got {n}.")
         if batch_size < 2:
             raise InputError(f"batch_size must be 2 or more (one item makes no pair), got {batch_size}.")
-        self.n, self.batch_size, self.seed, self.shuffle = n, batch_size, seed, shuffle
+        self.n, self.batch_size, self.seed, self.shuffle, self.views = n, batch_size, seed, shuffle, views
 
     def __len__(self) -> int:
         full, rest = divmod(self.n, self.batch_size)
@@ -102,7 +102,7 @@ class EpochOrder:
         drawn = torch.randperm(self.n, generator=generator(self.seed, ORDER, epoch))
         order = drawn if self.shuffle else torch.arange(self.n)
         ends = [self.batch_size * step for step in range(1, len(self))]
-        return list(torch.tensor_split(order, ends))
+        return [chunk.repeat(self.views) for chunk in torch.tensor_split(order, ends)]
 
 
 def channels_last(inputs: Tensor) -> Tensor:

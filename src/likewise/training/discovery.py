@@ -1,4 +1,4 @@
-"""From a partition of a pile to a classifier: MCL on same or different cluster, from the similarity's backbone."""
+"""From partitions of a pile to a classifier: MCL on same or different cluster, from the similarity's backbone."""
 
 from __future__ import annotations
 
@@ -8,42 +8,54 @@ from pathlib import Path
 
 import torch
 from torch import Tensor, nn
+from torch.nn.functional import normalize
 
 from likewise.criteria import MCL
-from likewise.supervision import label_objective
+from likewise.networks import CosineHead
+from likewise.supervision import consensus_objective
 from likewise.training.answers import Pile
-from likewise.training.batches import TensorBatches
+from likewise.training.batches import EpochOrder, TensorBatches
 from likewise.training.loop import TrainingResult, train
 from likewise.training.predict import predict_logits
 from likewise.training.randomness import AUGMENT, generator
 from likewise.training.settings import Settings
+from likewise.training.similarity import Seen
 
 SHARPNESS = 15.0  # by which a prototype's output stands out at the start, in logits
 
 
-def prototype_classifier(backbone: nn.Module, features: Tensor, partition: Tensor, n_outputs: int) -> nn.Module:
-    """A copy of the backbone with a new last layer: an item is of the cluster whose mean is nearest.
+@torch.no_grad()
+def prototype_classifier(seen: Seen, partition: Tensor, n_outputs: int) -> nn.Module:
+    """A copy of the backbone with a new last layer: an item is of the cluster whose prototype m_k is nearest.
 
-        logit_k = c (f . m_k - |m_k|^2 / 2)  =  c (|f|^2 - |f - m_k|^2) / 2
+        logit_k = c (g . m_k - |m_k|^2 / 2),    g = A f + a
 
-    for features f (n, d) of the items and their means m_k over each cluster of the partition (n,). c is such that the
-    nearest stands out by `SHARPNESS` from the mean of the others. Outputs without a cluster start far below.
+    for features f (n, d) and clusters of the partition (n,). g is what the similarity compares: the features, or where
+    it compares angles their embedding, whose length is taken as that of the average item, and m_k the direction of the
+    cluster's mean. A, a and c all go into the one layer; c is such that the nearest prototype stands out by `SHARPNESS`
+    from the mean of the others. Outputs without a cluster start far below.
     """
     n_clusters = int(partition.max()) + 1
-    means = torch.zeros(n_clusters, features.shape[1]).index_add_(0, partition, features.float())
+    g = seen.embedding.float()
+    means = torch.zeros(n_clusters, g.shape[1]).index_add_(0, partition, g)
     means /= torch.bincount(partition, minlength=n_clusters).clamp_min(1)[:, None]
-    apart = torch.cdist(features.float(), means).square() / 2  # (n, clusters)
-    own = apart.gather(1, partition[:, None]).mean()
-    others = (apart.sum() - own * len(apart)) / max(1, len(apart) * (n_clusters - 1))
-    sharpness = SHARPNESS / (others - own).clamp_min(1e-6)
-    network = copy.deepcopy(backbone)
-    last = nn.Linear(features.shape[1], n_outputs)
-    with torch.no_grad():
-        last.weight.zero_()
-        last.bias.fill_(float(-sharpness * apart.max()))
-        last.weight[:n_clusters] = sharpness * means
-        last.bias[:n_clusters] = -sharpness * means.square().sum(1) / 2
-    network.last = last
+    if isinstance(seen.module.head, CosineHead):
+        means = normalize(means, dim=1)
+    logits = g @ means.T - means.square().sum(1) / 2  # (n, clusters)
+    own = logits.gather(1, partition[:, None]).mean()
+    others = (logits.sum() - own * len(g)) / max(1, len(g) * (n_clusters - 1))
+    sharpness = SHARPNESS / (own - others).clamp_min(1e-6)
+    weight, bias = sharpness * means, -sharpness * means.square().sum(1) / 2
+    if isinstance(seen.module.head, CosineHead):
+        first = seen.module.head.first
+        length = first(seen.features).norm(dim=-1).mean()
+        weight, bias = weight @ first.weight / length, bias + weight @ first.bias / length
+    network = copy.deepcopy(seen.module.backbone)
+    network.last = nn.Linear(weight.shape[1], n_outputs)
+    network.last.weight.zero_()
+    network.last.weight[:n_clusters] = weight
+    network.last.bias.fill_(float(bias.min() - 2 * SHARPNESS))
+    network.last.bias[:n_clusters] = bias
     return network
 
 
@@ -61,24 +73,26 @@ def mean_probabilities(network: nn.Module, pile: Pile, views: int, seed: int = 0
     return total / views
 
 
-def learn_partition(
+def learn_consensus(
     network: nn.Module,
     pile: Pile,
-    partition: Tensor,  # int64 (n,)
+    opinions: Tensor,  # int64 (n, R): the cluster of each item in each of R partitions
     settings: Settings,
     *,
     run: Path | None = None,
     config: Mapping[str, object] | None = None,
     progress: bool = True,
 ) -> TrainingResult:
-    """MCL over the pairs of each batch; two items are the same where the partition has them in one cluster."""
+    """MCL over the pairs of each batch, in which every item is seen twice; the partitions say how alike two are."""
+    n = len(pile.inputs)
     batches = TensorBatches(
         pile.inputs,
-        partition,
+        torch.full((n,), -1),
         settings.batch_size,
-        seed=settings.seed,
         mean=pile.mean,
         std=pile.std,
         augment=pile.augment,
+        order=EpochOrder(n, settings.batch_size, settings.seed, views=2),
     )
-    return train(network, batches, label_objective(MCL()), settings, run=run, config=config, progress=progress)
+    objective = consensus_objective(opinions, MCL())
+    return train(network, batches, objective, settings, run=run, config=config, progress=progress)

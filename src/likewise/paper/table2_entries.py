@@ -1,0 +1,181 @@
+"""Tables 2 and 5 of the paper (Omniglot): the two recipes, and which methods and numbers of outputs are meant."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from importlib.resources.abc import Traversable
+from typing import Literal
+
+from likewise.clustering import METHODS as RIVALS
+from likewise.datasets import Augmentation
+from likewise.errors import InputError
+from likewise.paper.entries import check_name, compress
+from likewise.paper.keys import (
+    AUGMENTATION,
+    NUMBER,
+    TABLE,
+    TEXT,
+    TRAINING,
+    WHOLE,
+    Kind,
+    checked,
+    files,
+    read_toml,
+)
+from likewise.training.settings import Settings
+
+TABLE2 = "table2"
+COUNTING = ("mcl", "kcl", "skms")  # the methods of Table 5
+MOST_OUTPUTS = 100  # the paper's K where the number of classes is not known
+VALIDATION = ("Alphabet_of_the_Magi", "Japanese_(katakana)", "Latin", "Cyrillic", "Grantha")  # of the background
+
+Part = Literal["evaluation", "validation"]
+
+
+@dataclass(frozen=True)
+class TransferRecipe:
+    name: str
+    network: str
+    similarity: Settings
+    items: int  # of each class in a batch of the similarity network
+    hidden: int  # units of its head
+    training: Settings
+    augmentation: Augmentation
+    expect: Mapping[str, Mapping[str, float]]  # method -> figure -> the paper's
+    aim: Mapping[str, float]  # figure -> ours should be that good
+
+    @property
+    def methods(self) -> tuple[str, ...]:
+        """`best` is one way to do it, and the partition that it starts from; with `paper` all have the same pairs."""
+        return ("mcl", "spectral") if self.name == "best" else ("mcl", "kcl", *RIVALS)
+
+
+def transfer_recipes() -> list[TransferRecipe]:
+    """The packaged recipes.
+
+    >>> [recipe.name for recipe in transfer_recipes()]
+    ['best', 'paper']
+    """
+    return sorted((read_transfer_recipe(file) for file in files(TABLE2)), key=lambda recipe: recipe.name)
+
+
+def read_transfer_recipe(file: Traversable) -> TransferRecipe:
+    """Read one TOML file; an unknown, missing or wrong key is an InputError that names the file and the key."""
+    name = file.name
+    top = checked(name, "", read_toml(file), TOP, required=set(TOP) - {"aim"})
+    similarity = checked(name, "similarity", top["similarity"], TRAINING | SIMILARITY, required={"epochs"})
+    items, hidden = similarity.pop("items", 4), similarity.pop("hidden", 256)
+    return TransferRecipe(
+        name=top["name"],
+        network=top["network"],
+        similarity=Settings(**similarity),
+        items=items,
+        hidden=hidden,
+        training=Settings(**checked(name, "training", top["training"], TRAINING, required={"epochs"})),
+        augmentation=Augmentation(**checked(name, "augmentation", top["augmentation"], AUGMENTATION)),
+        expect={method: checked(name, f"expect.{method}", value, FIGURES) for method, value in top["expect"].items()},
+        aim=checked(name, "aim", top.get("aim", {}), FIGURES),
+    )
+
+
+TOP: dict[str, Kind] = {
+    **dict.fromkeys(("table", "name", "network"), TEXT),
+    **dict.fromkeys(("similarity", "training", "augmentation", "expect", "aim"), TABLE),
+}
+SIMILARITY: dict[str, Kind] = {"items": WHOLE, "hidden": WHOLE}
+FIGURES: dict[str, Kind] = dict.fromkeys(("acc", "acc_100", "nmi", "nmi_100", "difference"), NUMBER)
+
+
+@dataclass(frozen=True)
+class TransferEntry:
+    """One method on all alphabets of a part, with as many outputs as classes or not knowing how many these are.
+
+    >>> entry = TransferEntry(transfer_recipes()[1], "mcl", "100", epochs=5)
+    >>> entry.name, entry.command
+    ('paper-mcl-100-seed0-5ep', 'likewise paper table2 --recipe paper --method mcl --classes 100 --epochs 5')
+    """
+
+    recipe: TransferRecipe
+    method: str
+    classes: str  # "true" or "100"
+    part: Part = "evaluation"
+    seed: int = 0
+    epochs: int | None = None  # of the classifier; None = as the recipe has it
+    similarity_epochs: int | None = None
+
+    @property
+    def name(self) -> str:
+        parts = [self.recipe.name, self.method, self.classes]
+        parts += ["validation"] if self.part == "validation" else []
+        return "-".join([*parts, f"seed{self.seed}", *self._changes("ep", "spn")])
+
+    @property
+    def similarity_name(self) -> str:
+        """Of the similarity network that all methods of the recipe share."""
+        length = [f"{self.similarity_epochs}spn"] if self.similarity_epochs else []
+        return "-".join([self.recipe.name, "similarity", self.part, f"seed{self.seed}", *length])
+
+    @property
+    def similarity(self) -> Settings:
+        return self._compressed(self.recipe.similarity, self.similarity_epochs)
+
+    @property
+    def training(self) -> Settings:
+        return self._compressed(self.recipe.training, self.epochs)
+
+    @property
+    def command(self) -> str:
+        """The command line that runs this entry and no other."""
+        parts = ["likewise paper table2 --recipe", self.recipe.name, "--method", self.method, "--classes", self.classes]
+        parts += ["--part validation"] if self.part == "validation" else []
+        parts += [f"--seed {self.seed}"] if self.seed else []
+        parts += [f"--epochs {self.epochs}"] if self.epochs else []
+        parts += [f"--similarity-epochs {self.similarity_epochs}"] if self.similarity_epochs else []
+        return " ".join(parts)
+
+    def _changes(self, epochs: str, similarity_epochs: str) -> list[str]:
+        given = ((self.epochs, epochs), (self.similarity_epochs, similarity_epochs))
+        return [f"{number}{word}" for number, word in given if number]
+
+    def _compressed(self, whole: Settings, epochs: int | None) -> Settings:
+        epochs = epochs or whole.epochs
+        return replace(whole, epochs=epochs, drops=compress(whole.drops, whole.epochs, epochs), seed=self.seed)
+
+
+def select_transfer(
+    recipes: Sequence[TransferRecipe],
+    *,
+    recipe: str | None = None,
+    method: str | None = None,
+    classes: str | None = None,
+    part: str = "evaluation",
+    seed: int = 0,
+    epochs: int | None = None,
+    similarity_epochs: int | None = None,
+) -> list[TransferEntry]:
+    """The entries that fit every filter given; none is an InputError.
+
+    >>> [entry.name for entry in select_transfer(transfer_recipes(), recipe="paper", method="csp")]
+    ['paper-csp-true-seed0', 'paper-csp-100-seed0']
+    """
+    for option, number, least in (
+        ("epochs", epochs, 1),
+        ("similarity-epochs", similarity_epochs, 1),
+        ("seed", seed, 0),
+    ):
+        if number is not None and number < least:
+            raise InputError(f"--{option} must be {least} or more, got {number}.")
+    check_name("--recipe", recipe, [one.name for one in recipes])
+    check_name("--classes", classes, ["true", "100"])
+    check_name("--part", part, ["evaluation", "validation"])
+    chosen = [one for one in recipes if recipe in (None, one.name)]
+    check_name("--method", method, list(dict.fromkeys(name for one in chosen for name in one.methods)))
+    return [
+        TransferEntry(one, each, number, part, seed, epochs, similarity_epochs)  # type: ignore[arg-type]
+        for one in chosen
+        for each in one.methods
+        if method in (None, each)
+        for number in ("true", "100")
+        if classes in (None, number)
+    ]
