@@ -19,6 +19,7 @@ from likewise.estimators.inputs import are_images, read_images, seed_of
 from likewise.estimators.pair_classifier import PairClassifier
 from likewise.estimators.similarity_matrix import pairwise_matrix
 from likewise.estimators.similarity_network import SimilarityNetwork
+from likewise.estimators.task import checksum
 from likewise.evaluation import NumberOfClasses, joining_costs, n_dominant, number_by_silhouette, trust
 from likewise.networks import CosineHead
 from likewise.supervision import cosine_affinity, spectral_partition
@@ -165,7 +166,15 @@ class CategoryDiscoverer(ClusterMixin, BaseEstimator):  # type: ignore[misc]
             seed=self.seed_,
         )
         run = None if self.run is None else Path(self.run) / "classifier"
-        result = learn_partition(network, pile, partition, settings, run=run, progress=self.verbose)
+        result = learn_partition(
+            network,
+            pile,
+            partition,
+            settings,
+            run=run,
+            config=None if run is None else {"pile": checksum(inputs.numpy(), partition.numpy())},
+            progress=self.verbose,
+        )
         outputs = mean_probabilities(network, pile, VIEWS, self.seed_).argmax(1).numpy()
         self.classifier_ = PairClassifier.of_network(
             network, similarity.network_name_, similarity.input_form_, k, outputs, result.history
@@ -191,10 +200,11 @@ class CategoryDiscoverer(ClusterMixin, BaseEstimator):  # type: ignore[misc]
     def _number(self, rows: NDArray[np.float32], similarity: SimilarityNetwork | None) -> NumberOfClasses:
         if self.n_classes is not None:
             return NumberOfClasses(self.n_classes, self.n_classes, self.n_classes)
-        largest = min(self.max_classes, len(rows) - 1)
+        largest = max(2, min(self.max_classes, len(rows) - 1))
         if similarity is not None and similarity.rule_ is not None:
             return similarity.rule_.number_of_classes(joining_costs(rows), largest)
-        return number_by_silhouette(rows, largest)
+        found = number_by_silhouette(rows, largest)
+        return found if found.estimate >= 2 else NumberOfClasses(2, 2, 2)  # with one, no two items could be different
 
     def _warn(self) -> None:
         if doubts := self.trust_.doubts:

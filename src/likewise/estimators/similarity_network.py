@@ -19,7 +19,8 @@ from likewise.estimators.held_out_classes import Parts, hold_out_classes, subpil
 from likewise.estimators.inputs import InputForm, are_images, index_pairs_of, read_images, seed_of
 from likewise.estimators.saved import OWN
 from likewise.estimators.saved_similarity import read_similarity, write_similarity
-from likewise.evaluation import PairQuality, StoppingRule, joining_costs, pair_quality, platt
+from likewise.estimators.task import checksum
+from likewise.evaluation import Calibration, PairQuality, StoppingRule, calibration, joining_costs, pair_quality, platt
 from likewise.networks import SimilarityModule, build
 from likewise.training import (
     Augment,
@@ -54,7 +55,8 @@ class SimilarityNetwork(BaseEstimator):  # type: ignore[misc]
 
     Attributes
     ----------
-    module_ (a `SimilarityModule`), quality_ (on what was held out), rule_ (how to count classes, or None), classes_.
+    module_ (a `SimilarityModule`), quality_ and calibration_ (on what was held out), rule_ (how to count classes, or
+    None), classes_.
 
     >>> from sklearn.datasets import make_blobs
     >>> X, y = make_blobs(600, n_features=8, centers=20, random_state=0)
@@ -187,7 +189,16 @@ class SimilarityNetwork(BaseEstimator):  # type: ignore[misc]
         )
         pile = self.pile(inputs)
         run = None if self.run is None else Path(self.run)
-        result = train_similarity(self.module_, pile, labels, settings, items=items, run=run, progress=self.verbose)
+        result = train_similarity(
+            self.module_,
+            pile,
+            labels,
+            settings,
+            items=items,
+            run=run,
+            config=None if run is None else {"known": checksum(inputs.numpy(), labels.numpy())},
+            progress=self.verbose,
+        )
         self.history_ = result.history
 
     def make_module(self, form: InputForm, seed: int) -> SimilarityModule:
@@ -208,16 +219,21 @@ class SimilarityNetwork(BaseEstimator):  # type: ignore[misc]
         seen = self.look(inputs[parts.held_out])
         before = seen.probability().numpy()[above].clip(1e-7, 1 - 1e-7).astype(np.float64)
         slope, offset = platt(np.log(before) - np.log1p(-before), same[above])
+        if slope <= 0:  # no better than chance: then every pair is as likely to be the same as any other
+            slope, offset = 0.0, float(np.log(same[above].mean()) - np.log1p(-same[above].mean()))
         for module in (self.module_, seen.module):
-            module.slope.fill_(max(slope, 0.0))
+            module.slope.fill_(slope)
             module.offset.fill_(offset)
-        self.quality_: PairQuality = pair_quality(seen.probability().numpy()[above], same[above])
+        after = seen.probability().numpy()[above]
+        self.quality_: PairQuality = pair_quality(after, same[above])
+        self.calibration_: Calibration = calibration(after, same[above])
         self.held_out_kind_ = parts.kind
         self.rule_: StoppingRule | None = None
         if self.head == "cosine" and parts.kind == "classes":
             piles = subpiles(parts.held_out_codes, seed_of(self.random_state))
             known = [(self.look(inputs[parts.held_out[rows]]).embedding.numpy(), n) for rows, n in piles]
-            self.rule_ = StoppingRule.fit([(joining_costs(z), n) for z, n in known])
+            if known:  # else the classes held out are too small to learn from how to count
+                self.rule_ = StoppingRule.fit([(joining_costs(z), n) for z, n in known])
 
     def _inputs(self, X: Any, reset: bool) -> Tensor:
         if not reset:
