@@ -10,7 +10,7 @@ from typing import Any, Literal, Self
 import numpy as np
 import torch
 from numpy.typing import ArrayLike, NDArray
-from sklearn.base import BaseEstimator
+from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted, column_or_1d, validate_data
 from torch import Tensor, nn
 
@@ -21,7 +21,7 @@ from likewise.estimators.saved import OWN
 from likewise.estimators.saved_similarity import read_similarity, write_similarity
 from likewise.estimators.task import checksum
 from likewise.evaluation import Calibration, PairQuality, StoppingRule, calibration, joining_costs, pair_quality, platt
-from likewise.networks import SimilarityModule, build
+from likewise.networks import CosineHead, SimilarityModule, build
 from likewise.training import (
     Augment,
     Pile,
@@ -36,7 +36,7 @@ STEPS = (600, 2400)  # of training, between the two: enough to see each item fif
 ENOUGH_TO_ADAPT = 100  # items, whose statistics are worth more than those of the training
 
 
-class SimilarityNetwork(BaseEstimator):  # type: ignore[misc]
+class SimilarityNetwork(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):  # type: ignore[misc]
     """Learns from labelled items whether two are of one class, and says so of items of other classes.
 
     Parameters
@@ -101,8 +101,10 @@ class SimilarityNetwork(BaseEstimator):  # type: ignore[misc]
         self.verbose = verbose
         self.run = run
 
-    def fit(self, X: Any, y: ArrayLike) -> Self:
+    def fit(self, X: Any, y: ArrayLike | None = None) -> Self:
         """Learn from items X and their classes y."""
+        if y is None:
+            raise InputError("SimilarityNetwork requires y to be passed, but the target y is None; give the classes.")
         inputs = self._inputs(X, reset=True)
         labels = column_or_1d(y)
         if len(labels) != len(inputs):
@@ -163,6 +165,17 @@ class SimilarityNetwork(BaseEstimator):  # type: ignore[misc]
         """Read a network that `save` wrote; one with a backbone of your own needs it again, for its form alone."""
         loaded: Self = read_similarity(Path(folder), cls, network)
         return loaded
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.target_tags.required = True
+        tags.transformer_tags.preserves_dtype = ["float32"]
+        return tags
+
+    @property
+    def _n_features_out(self) -> int:
+        head = self.module_.head
+        return int(head.first.out_features if isinstance(head, CosineHead) else self.module_.n_features)
 
     def _train(self, inputs: Tensor, labels: Tensor, seed: int) -> None:
         form = self.input_form_
