@@ -61,7 +61,7 @@ def write_discovery_report(
         _quality(similarity),
         _trust(similarity.trust),
         _curves(histories),
-        classes_section(items),
+        classes_section(items, most=len(classes)),
     ]
     write_page(path, title=title, summary=summary, sections=sections)
 
