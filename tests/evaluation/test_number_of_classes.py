@@ -7,8 +7,10 @@ import itertools
 import numpy as np
 import pytest
 from numpy.typing import NDArray
+from scipy.cluster.hierarchy import fcluster, linkage
+from sklearn.metrics import silhouette_score
 
-from likewise.evaluation import StoppingRule, joining_costs, n_dominant
+from likewise.evaluation import NumberOfClasses, StoppingRule, joining_costs, n_dominant, number_by_silhouette
 
 
 def pile(n_classes: int, items: int, seed: int) -> NDArray[np.float64]:
@@ -67,6 +69,28 @@ def test_the_interval_is_as_wide_as_the_known_piles_disagree() -> None:
 def test_one_size_of_class_gives_a_level_rule() -> None:
     rule = StoppingRule.fit([(joining_costs(pile(c, 10, seed=c)), c) for c in (5, 9)])
     assert rule.b == 0
+
+
+def test_there_are_never_fewer_than_two() -> None:
+    costs = np.array([10.0, 1.0, 0.5])  # of joining four items down to one, two and three clusters
+    for a, expected in ((1e6, 2), (1.0, 2), (0.3, 3), (0.01, 4)):
+        assert StoppingRule(a, 0.0, (1.0, 1.0)).number_of_classes(costs, 100).estimate == expected
+
+
+def test_the_silhouette_against_scikit_learn() -> None:
+    points = np.random.default_rng(2).normal(size=(40, 3)) + np.repeat(3 * np.eye(3), (10, 10, 20), 0)
+    tree = linkage(points, "ward")
+    scores = {k: silhouette_score(points, fcluster(tree, k, "maxclust")) for k in range(2, 13)}
+    found = number_by_silhouette(points, 12)
+    assert found.estimate == max(scores, key=lambda k: scores[k])
+    assert found.low <= found.estimate <= found.high
+
+
+def test_the_silhouette_finds_what_is_there_and_at_most_what_may_be() -> None:
+    points = pile(7, 15, seed=3)
+    assert number_by_silhouette(points, 100) == NumberOfClasses(7, 7, 7)
+    assert number_by_silhouette(points, 4).estimate <= 4
+    assert number_by_silhouette(points[:2], 100) == NumberOfClasses(1, 1, 1)
 
 
 def test_refusals() -> None:

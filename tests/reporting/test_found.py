@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from likewise.reporting.found import class_gallery, class_table
+from likewise.reporting.found import class_gallery, class_table, classes_section
 from likewise.reporting.judged import SortedItems
 
 Read = Callable[[str], Any]
@@ -47,6 +47,13 @@ def test_a_gallery_shows_pictures_most_and_least_certain(read: Read) -> None:
     assert [img.attributes["alt"] for img in least.all("img")] == ["a, certainty 0.500", "<i>, certainty 0.600"]
     assert [li.text for li in most.all("li") + least.all("li")] == ["", "", "50 %", "60 %"]
     assert not rows[1].all("img")
+
+
+def test_a_gallery_has_as_many_classes_as_asked_for(read: Read) -> None:
+    some, whole = (read(classes_section(items(images=IMAGES), most)) for most in (2, 3))
+    assert [len(page.all("div", "found")) for page in (some, whole)] == [2, 3]
+    assert "The first 2 of 3 classes." in some.text
+    assert "The first" not in whole.text
 
 
 def test_only_the_pictures_shown_are_read() -> None:

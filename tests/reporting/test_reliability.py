@@ -7,7 +7,7 @@ import pytest
 
 from likewise.evaluation import calibration, wilson
 from likewise.reporting import reliability_diagram
-from likewise.reporting.reliability import in_words
+from likewise.reporting.reliability import KNOWN_PAIRS, in_words
 
 FOUND = calibration([0.02, 0.04, 0.35, 0.93, 0.95, 0.97], [0, 0, 1, 1, 1, 0])
 
@@ -29,6 +29,14 @@ def test_counts_are_drawn_and_written() -> None:
         (pytest.approx(0.35), "1"),
         (pytest.approx(0.95), "3"),
     ]
+
+
+def test_pairs_of_the_same_items_have_no_interval() -> None:
+    """They are not independent, so that it would be too narrow."""
+    shares, counts = reliability_diagram(FOUND, judges=KNOWN_PAIRS).axes
+    assert not shares.collections
+    assert (shares.get_title(loc="left"), counts.get_title(loc="left")) == ("Share that is the same", "Number of pairs")
+    np.testing.assert_allclose(np.asarray(shares.lines[1].get_xydata()), [[0.03, 0], [0.35, 1], [0.95, 2 / 3]])
 
 
 def test_in_words_every_filled_bin_is_told() -> None:

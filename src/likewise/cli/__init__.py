@@ -12,7 +12,22 @@ import typer
 from typer.core import TyperGroup
 
 from likewise import __version__
-from likewise.cli import bench, check, cluster, data, demo, export, fit, landscape, name, paper, predict, report, semi
+from likewise.cli import (
+    bench,
+    check,
+    cluster,
+    data,
+    demo,
+    discover,
+    export,
+    fit,
+    landscape,
+    name,
+    paper,
+    predict,
+    report,
+    semi,
+)
 from likewise.errors import InputError
 
 
@@ -58,6 +73,7 @@ app.command("demo")(demo.demo)
 app.command("check")(check.check)
 app.command("fit")(fit.fit)
 app.command("semi")(semi.semi)
+app.command("discover")(discover.discover)
 app.command("predict")(predict.predict)
 app.command("name")(name.name)
 app.command("export")(export.export)

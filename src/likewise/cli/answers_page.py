@@ -41,7 +41,7 @@ def write_answers_page(
 
     found = model.naming_.columns >= 0
     probabilities = model.predict_proba(given.X)[:, found]  # (n, classes)
-    names = [str(name) if model.naming_.named else f"class {name}" for name in model.classes_[found].tolist()]
+    names = model.naming_.titles
     judged = _judged(model, given, answers)
     with writing(out, "--out"):
         write_answers_report(

@@ -19,7 +19,7 @@ EXAMPLE = """\
 
 
 def export(
-    run: Annotated[Path, typer.Argument(help="The folder that fit or semi wrote.")],
+    run: Annotated[Path, typer.Argument(help="The folder that fit, semi or discover wrote.")],
     onnx: Annotated[Path, typer.Option(help="The .onnx file to write.")],
 ) -> None:
     """Write the classifier as an ONNX file, once it agrees with torch."""

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import typer
 
 from likewise.cli import fitted
-from likewise.cli.fitting import Told, class_sizes, fit_into, items_in_words, next_commands
+from likewise.cli.fitting import Told, class_sizes, fit_into, items_in_words, next_commands, unused_outputs
 from likewise.cli.items import Given, find_answers
 from likewise.errors import InputError
 
@@ -145,13 +145,11 @@ def _metrics(model: PairClassifier, given: Given, out: Path) -> dict[str, Any]:
     import numpy as np
 
     from likewise.evaluation import pair_accuracy, wilson
-    from likewise.training import read_json
 
     held_out = model.held_out_
     asked = np.stack([held_out.left, held_out.right], axis=1)
     measured = pair_accuracy(model.predict_same(given.X, asked), held_out.same)
     found, sizes = np.unique(model.predict(given.X), return_counts=True)
-    stages = [read_json(path) for path in sorted(out.glob("stages/*/metrics.json"))]
     return {
         "held_out": {
             "answers": measured.n,
@@ -169,7 +167,7 @@ def _metrics(model: PairClassifier, given: Given, out: Path) -> dict[str, Any]:
         "noise": model.noise_,
         "stage": "unlabelled" if model.unlabelled_ else "answers",
         "starts": len(list(out.glob("stages/start-*"))),
-        "seconds": sum(stage["seconds"] for stage in stages),
+        "seconds": fitted.training_seconds(out),
     }
 
 
@@ -182,9 +180,7 @@ def _introduction(items: Path, given: Given, answers: Pairs, classes: int) -> It
 
 def _outcome(out: Path, model: PairClassifier, metrics: dict[str, Any]) -> Iterator[str]:
     sizes = metrics["class_sizes"]
-    unused = model.unused_outputs_
-    idle = f"; {unused} of {model.n_outputs_} outputs {'is' if unused == 1 else 'are'} not used" if unused else ""
-    yield f"\nFound {len(model.classes_)} classes{idle}:"
+    yield f"\nFound {len(model.classes_)} classes{unused_outputs(model.unused_outputs_, model.n_outputs_)}:"
     yield from class_sizes(model.classes_.tolist(), sizes)
     yield f"\n{_held_out_in_words(metrics['held_out'])}"
     if metrics["noise"]:

@@ -1,9 +1,11 @@
-"""A run's folder as `fit` and `semi` leave it and the other commands find it.
+"""A run's folder as `fit`, `semi` and `discover` leave it and the other commands find it.
 
 fit.json           what was fitted to what; the first file of all
 stages/            the checkpoints of the training, so that the same command goes on where it was
 answers.parquet    of `fit`: left, right, same, weight, line (where the answer stands in its file), held_out
 labels.parquet     of `semi`: id (the row number of an item without one), label, held_out
+similarity/        of `discover`: the similarity network, as `SimilarityNetwork.load` reads it; fit for other piles too
+classes.csv        of `discover`: id, class, probability of each item
 history.csv        a row an epoch
 model.safetensors, classifier.json    the classifier, as `load_classifier` reads it
 metrics.json       the figures; the last file of all
@@ -34,18 +36,23 @@ if TYPE_CHECKING:
 
 FORMAT = 1
 FILES = ("fit.json", "history.csv", "model.safetensors", "classifier.json", "metrics.json")
-TOLD = {"fit": "answers", "semi": "labels"}  # what each command is told of the items
+TOLD = {"fit": "answers", "semi": "labels", "discover": "known items or similarity"}  # what each command is told
+FURTHER = {
+    "fit": ("answers.parquet",),
+    "semi": ("labels.parquet",),
+    "discover": ("similarity/similarity.safetensors", "similarity/similarity.json", "classes.csv"),
+}
 
 
 @dataclass(frozen=True)
 class Fit:
     """What was fitted to what: fit.json."""
 
-    command: str  # "fit" or "semi"
+    command: str  # "fit", "semi" or "discover"
     items: str  # absolute path
     n_items: int
     columns: tuple[str, ...]  # of a table
-    told: str  # absolute path of the answers or labels
+    told: str  # absolute path of the answers, of the labels, or of what "same" was learned from
     unit: str  # what their lines count: "line" or "row"
     arguments: dict[str, Any]
     items_sha256: str
@@ -54,7 +61,7 @@ class Fit:
 
     @property
     def word(self) -> str:
-        """For what it was told: "answers" or "labels"."""
+        """For what it was told, such as "answers"."""
         return TOLD[self.command]
 
     def write(self, run: Path) -> None:
@@ -110,7 +117,7 @@ def columns_of(run: Path, model: NetworkClassifier) -> tuple[str, ...]:
 
 def files_of(command: str) -> tuple[str, ...]:
     """All files of a run that is finished."""
-    return (*FILES, f"{TOLD[command]}.parquet")
+    return (*FILES, *FURTHER[command])
 
 
 def is_finished(run: Path, command: str) -> bool:
@@ -160,6 +167,13 @@ def begun(run: Path, fit: Fit) -> Iterator[None]:
                 if made:
                     run.rmdir()
             raise
+
+
+def training_seconds(run: Path) -> float:
+    """Of all stages, however often they were stopped."""
+    from likewise.training import read_json
+
+    return float(sum(read_json(path)["seconds"] for path in sorted(run.glob("stages/*/metrics.json"))))
 
 
 def items_sha256(items: Items) -> str:

@@ -1,9 +1,9 @@
-"""What `fit` and `semi` do alike: open the items, know a folder that was begun, and go on or say it is finished."""
+"""What `fit`, `semi` and `discover` do alike: open the items, know a folder that was begun, go on or say it is done."""
 
 from __future__ import annotations
 
 import shlex
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Generic, Literal, TypeVar
@@ -25,12 +25,14 @@ MOST_CLASSES = 30  # whose sizes are printed
 
 @dataclass(frozen=True)
 class Told(Generic[T]):
-    """What is told of the items, answers or labels: the file, and how a command reads it."""
+    """What is told of the items, such as answers or labels: where it is, and how a command reads it."""
 
-    file: Path
+    path: Path
     read: Callable[[ItemStream], Callable[[Given], T]]  # refuses a wrong id before many images are read
     unit: Callable[[T], str]  # what its places count, "line" or "row"
     sha256: Callable[[T], str]
+    files: Sequence[Path] = ()  # in a folder; by default the path is a file itself
+    open_items: Callable[[Path], ItemStream] | None = None  # where the form of the items follows from what is told
 
 
 def fit_into(
@@ -56,9 +58,12 @@ def fit_into(
     before = fitted.read_fit(out)
     fitted.refuse_other_arguments(out, before, command, arguments)
     channels: Literal[1, 3] = 1 if arguments["grey"] else 3
-    stream = open_items(items, size=arguments["size"], channels=channels, strict=strict)
+    if told.open_items is None:
+        stream = open_items(items, size=arguments["size"], channels=channels, strict=strict)
+    else:
+        stream = told.open_items(items)
     find = told.read(stream)
-    stamp = fitted.stamp([told.file, *([items / name for name in stream.names] or [items])])
+    stamp = fitted.stamp([*(told.files or [told.path]), *([items / name for name in stream.names] or [items])])
     if before is not None and before.stamp == stamp and fitted.is_finished(out, command):
         print_finished(out, command)
         return
@@ -70,7 +75,7 @@ def fit_into(
         items=str(items.absolute()),
         n_items=len(given.items),
         columns=given.items.columns,
-        told=str(told.file.absolute()),
+        told=str(told.path.absolute()),
         unit=told.unit(knowledge),
         arguments=arguments,
         items_sha256=fitted.items_sha256(given.items),
@@ -103,6 +108,14 @@ def class_sizes(classes: list[Any], sizes: dict[Any, int]) -> Iterable[str]:
         yield f"  and {len(classes) - MOST_CLASSES} more"
 
 
+def unused_outputs(unused: int, n_outputs: int) -> str:
+    """
+    >>> unused_outputs(1, 4), unused_outputs(0, 4)
+    ('; 1 of 4 outputs is not used', '')
+    """
+    return f"; {unused} of {n_outputs} outputs {'is' if unused == 1 else 'are'} not used" if unused else ""
+
+
 def print_finished(out: Path, command: str) -> None:
     typer.echo(f"{out} is finished, by the same command. Next:")
     for line in next_commands(out, command):
@@ -112,6 +125,8 @@ def print_finished(out: Path, command: str) -> None:
 def next_commands(out: Path, command: str) -> Iterable[str]:
     run = shlex.quote(str(out))
     yield f"  likewise report {run}"
-    if command == "fit":  # labels have named the classes already
+    if command != "semi":  # whose labels have named the classes already
         yield f"  likewise name {run} --labels few.csv"
     yield f"  likewise predict {run} NEW_ITEMS --out predictions.csv"
+    if command == "discover":
+        yield f"  likewise discover --similarity {run} --unknown ANOTHER_PILE --out ANOTHER_RUN"

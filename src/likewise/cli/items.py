@@ -14,7 +14,7 @@ from likewise.errors import InputError
 
 if TYPE_CHECKING:
     from likewise.datasets import Items, ItemStream
-    from likewise.estimators import NetworkClassifier
+    from likewise.estimators import NetworkClassifier, SimilarityNetwork
     from likewise.pairs import Pairs
 
 MOST_LISTED = 10  # broken files
@@ -78,7 +78,12 @@ def find_answers(pairs: Pairs, given: Given) -> Pairs:
 
 
 def open_for(
-    model: NetworkClassifier, path: Path, *, columns: Sequence[str], strict: bool = False, chunk: int = 1024
+    model: NetworkClassifier | SimilarityNetwork,
+    path: Path,
+    *,
+    columns: Sequence[str],
+    strict: bool = False,
+    chunk: int = 1024,
 ) -> ItemStream:
     """Items in the form that the model takes: images of its size, or the columns that it was fitted to."""
     from likewise.datasets import open_items

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 def name(
-    run: Annotated[Path, typer.Argument(help="The folder that fit or semi wrote.")],
+    run: Annotated[Path, typer.Argument(help="The folder that fit, semi or discover wrote.")],
     labels: Annotated[Path, typer.Option(help="A .csv or .parquet table of a few items: id, label.")],
     items: Annotated[
         Path | None, typer.Option(help="Where these items are, if not where they were.", show_default=False)

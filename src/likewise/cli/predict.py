@@ -2,30 +2,26 @@
 
 from __future__ import annotations
 
-import csv
-import io
 import shlex
 from collections.abc import Iterator
-from itertools import chain
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, BinaryIO
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from likewise.cli.fitted import columns_of
 from likewise.cli.items import check_shape, features_or_images, list_broken, open_for
 from likewise.cli.places import check_file, writing
+from likewise.cli.predictions import prediction_rows, write_csv, write_parquet
 from likewise.errors import InputError
 
 if TYPE_CHECKING:
     from likewise.datasets import ItemStream
     from likewise.estimators import NetworkClassifier
 
-DIGITS = 6  # of a probability in a CSV file
-
 
 def predict(
-    run: Annotated[Path, typer.Argument(help="The folder that fit or semi wrote.")],
+    run: Annotated[Path, typer.Argument(help="The folder that fit, semi or discover wrote.")],
     items: Annotated[
         Path, typer.Argument(help="A folder of images, a .csv or .parquet table of features, an .npy or .npz file.")
     ],
@@ -46,7 +42,7 @@ def predict(
     model = load_classifier(run)
     stream = open_for(model, items, columns=columns_of(run, model), strict=strict, chunk=batch)
     with writing(out, "--out"), replacing(out) as file:
-        write = _write_csv if out.suffix.lower() == ".csv" else _write_parquet
+        write = write_csv if out.suffix.lower() == ".csv" else write_parquet
         n = write(file, _predictions(model, stream, items))
     list_broken(stream.broken)
     typer.echo(f"Wrote {out}: {n:,} item{'' if n == 1 else 's'} in {len(model.naming_.outputs):,} classes.")
@@ -58,7 +54,6 @@ def predict(
 
 def _predictions(model: NetworkClassifier, stream: ItemStream, path: Path) -> Iterator[Any]:
     """Arrow tables of id, class and probability; a bar on a terminal shows how far it is."""
-    import pyarrow as pa
     from rich.console import Console
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
@@ -69,33 +64,6 @@ def _predictions(model: NetworkClassifier, stream: ItemStream, path: Path) -> It
         task = bar.add_task("", total=len(stream))
         for items in stream:
             probabilities = model.predict_proba(features_or_images(check_shape(items, model, path)))  # (b, classes)
-            ids = pa.array(items.ids or range(row, row + len(items)))
-            classes = pa.array(model.classes_[probabilities.argmax(1)].tolist())
-            yield pa.table({"id": ids, "class": classes, "probability": probabilities.max(1)})
+            yield prediction_rows(items, model.classes_[probabilities.argmax(1)], probabilities.max(1), row)
             row += len(items)
             bar.advance(task, len(items))
-
-
-def _write_csv(file: BinaryIO, tables: Iterator[Any]) -> int:
-    text, n = io.TextIOWrapper(file, "utf-8", newline=""), 0
-    try:
-        rows = csv.writer(text, lineterminator="\n")
-        rows.writerow(("id", "class", "probability"))
-        for table in tables:
-            ids, classes, probabilities = (column.to_pylist() for column in table.columns)
-            rows.writerows(zip(ids, classes, (round(p, DIGITS) for p in probabilities), strict=True))
-            n += len(table)
-    finally:
-        text.detach()
-    return n
-
-
-def _write_parquet(file: BinaryIO, tables: Iterator[Any]) -> int:
-    import pyarrow.parquet
-
-    first, n = next(tables), 0
-    with pyarrow.parquet.ParquetWriter(file, first.schema) as writer:
-        for table in chain([first], tables):
-            writer.write_table(table)
-            n += len(table)
-    return n

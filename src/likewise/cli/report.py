@@ -1,4 +1,4 @@
-"""`likewise report`: what a run learned from its answers or labels, as one self-contained HTML file."""
+"""`likewise report`: what a run learned, as one self-contained HTML file."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from typing import Annotated
 import typer
 
 from likewise.cli.answers_page import write_answers_page
+from likewise.cli.discovery_page import write_discovery_page
 from likewise.cli.fitted import Fit, items_of, items_sha256, require_fit
 from likewise.cli.items import Given, check_shape, open_for, read_all
 from likewise.cli.labels_page import write_labels_page
@@ -17,7 +18,7 @@ from likewise.errors import InputError
 
 
 def report(
-    run: Annotated[Path, typer.Argument(help="The folder that fit or semi wrote.")],
+    run: Annotated[Path, typer.Argument(help="The folder that fit, semi or discover wrote.")],
     items: Annotated[
         Path | None, typer.Option(help="Where the items are, if not where they were.", show_default=False)
     ] = None,
@@ -25,7 +26,7 @@ def report(
         Path | None, typer.Option(help="The .html file to write; RUN/report.html by default.", show_default=False)
     ] = None,
 ) -> None:
-    """Write a page: how right the classifier is, what it found, and which answers or labels to check again."""
+    """Write a page: what a run found, how right it is, and which answers or labels to check again."""
     fit = require_fit(run)
     out = run / "report.html" if out is None else out
     check_file(out, "--out", (".html", ".htm"))
@@ -36,7 +37,9 @@ def report(
     given = read_all(open_for(model, path, columns=fit.columns))
     check_shape(given.items, model, path)
     _check_unchanged(given, fit, path)
-    if isinstance(model, PairClassifier):
+    if fit.command == "discover":
+        lines = write_discovery_page(out, run, fit, model, given, path)
+    elif isinstance(model, PairClassifier):
         lines = write_answers_page(out, run, fit, model, given, path)
     else:
         assert isinstance(model, SemiSupervisedClassifier)

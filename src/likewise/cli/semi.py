@@ -128,13 +128,11 @@ def _metrics(
     import numpy as np
 
     from likewise.evaluation import wilson
-    from likewise.training import read_json
 
     said = model.predict(given.X)
     right = said[told.positions] == told.labels  # (m,)
     n, hits = int(held_out.sum()), int(right[held_out].sum())
     found, sizes = np.unique(said, return_counts=True)
-    stages = [read_json(path) for path in sorted(out.glob("stages/*/metrics.json"))]
     return {
         "method": model.method_,
         "labels": model.n_labelled_,
@@ -148,7 +146,7 @@ def _metrics(
         },
         "class_sizes": dict.fromkeys(model.classes_.tolist(), 0)
         | dict(zip(found.tolist(), sizes.tolist(), strict=True)),
-        "seconds": sum(stage["seconds"] for stage in stages),
+        "seconds": fitted.training_seconds(out),
     }
 
 

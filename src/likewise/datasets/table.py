@@ -60,6 +60,16 @@ def open_table(path: Path, columns: Sequence[str], chunk: int) -> ItemStream:
     return _open(path, columns).stream(chunk)
 
 
+def feature_columns(path: Path | str) -> tuple[str, ...]:
+    """The columns of a table that `load_table` takes for features."""
+    return _open(Path(path), ()).columns
+
+
+def label_column(path: Path | str) -> str | None:
+    """The column of a table that `load_table` takes for the classes, if it has one."""
+    return _called(LABEL_NAMES, _rows(Path(path)).names)
+
+
 @dataclass(frozen=True)
 class _Table:
     rows: Rows

@@ -165,7 +165,8 @@ class CategoryDiscoverer(ClusterMixin, BaseEstimator):  # type: ignore[misc]
             result = learn_consensus(
                 network, pile, opinions, self._settings(len(inputs)), run=run, progress=self.verbose
             )
-            history += [{"round": number, **row} for row in result.history]
+            before = len(history)
+            history += [{**row, "round": number, "epoch": row["epoch"] + before} for row in result.history]
             module = module.with_backbone(network)
         else:
             outputs = mean_probabilities(network, pile.to_be_judged(), VIEWS, self.seed_).argmax(1).numpy()
@@ -216,10 +217,11 @@ class CategoryDiscoverer(ClusterMixin, BaseEstimator):  # type: ignore[misc]
     def _number(self, rows: NDArray[np.float32], similarity: SimilarityNetwork | None) -> NumberOfClasses:
         if self.n_classes is not None:
             return NumberOfClasses(self.n_classes, self.n_classes, self.n_classes)
-        largest = min(self.max_classes, len(rows) - 1)
+        largest = max(2, min(self.max_classes, len(rows) - 1))
         if similarity is not None and similarity.rule_ is not None:
             return similarity.rule_.number_of_classes(joining_costs(rows), largest)
-        return number_by_silhouette(rows, largest)
+        found = number_by_silhouette(rows, largest)
+        return found if found.estimate >= 2 else NumberOfClasses(2, 2, 2)  # with one, no two items could be different
 
     def _warn(self) -> None:
         if doubts := self.trust_.doubts:

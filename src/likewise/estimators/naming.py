@@ -25,6 +25,11 @@ class Naming:
         """The outputs that stand for a class, in order."""
         return np.sort(self.columns[self.columns >= 0])
 
+    @property
+    def titles(self) -> list[str]:
+        """What the classes with an output are called on a page: by their names, or "class 3" where they have none."""
+        return [str(name) if self.named else f"class {name}" for name in self.classes[self.columns >= 0].tolist()]
+
     def probabilities(self, logits: Tensor) -> NDArray[np.float32]:
         """(n, classes) The softmax over the outputs in use; 0 for a class without one."""
         found = self.columns >= 0

@@ -15,14 +15,14 @@ from likewise import __version__
 from likewise.errors import InputError
 from likewise.estimators.inputs import InputForm
 from likewise.estimators.saved import OWN, plain_parameters, sha256
-from likewise.evaluation import PairQuality, StoppingRule
+from likewise.evaluation import Calibration, PairQuality, StoppingRule
 from likewise.training import read_json, write_json, write_model
 
 if TYPE_CHECKING:
     from likewise.estimators.similarity_network import SimilarityNetwork
 
 FORMAT = 1
-KEYS = ("network", "parameters", "input", "classes", "quality", "held_out", "rule", "sha256")
+KEYS = ("network", "parameters", "input", "columns", "classes", "quality", "calibration", "held_out", "rule", "sha256")
 NAMES = ("similarity.json", "similarity.safetensors")
 
 
@@ -38,8 +38,10 @@ def write_similarity(folder: Path, similarity: SimilarityNetwork) -> None:
             "network": similarity.network_name_,
             "parameters": plain_parameters(similarity),
             "input": {"shape": form.shape, "mean": form.mean, "std": form.std},
+            "columns": getattr(similarity, "feature_names_in_", np.empty(0)),
             "classes": similarity.classes_,
             "quality": dataclasses.asdict(similarity.quality_),
+            "calibration": dataclasses.asdict(similarity.calibration_),
             "held_out": similarity.held_out_kind_,
             "rule": None if similarity.rule_ is None else dataclasses.asdict(similarity.rule_),
             "sha256": sha256(folder / NAMES[1]),
@@ -74,10 +76,16 @@ def read_similarity(folder: Path, kind: type[Any], network: nn.Module | None) ->
         raise InputError(f"{weights} does not fit the network: {str(error).splitlines()[-1].strip()}") from error
     model.network_name_ = record["network"]
     model.classes_ = np.array(record["classes"])
-    model.quality_ = PairQuality(**record["quality"])
+    shares: dict[str, Any] = {name: np.nan for name, value in record["quality"].items() if value is None}  # of nothing
+    model.quality_ = PairQuality(**record["quality"] | shares)
+    found = record["calibration"]
+    edges, predicted, observed = (np.array(found[name], np.float64) for name in ("edges", "predicted", "observed"))
+    model.calibration_ = Calibration(edges, np.array(found["count"], np.int64), predicted, observed, found["error"])
     model.held_out_kind_ = record["held_out"]
     rule = record["rule"]
     model.rule_ = None if rule is None else StoppingRule(rule["a"], rule["b"], tuple(rule["off"]))
     if not model.input_form_.images:
         model.n_features_in_ = model.input_form_.shape[0]
+    if record["columns"]:
+        model.feature_names_in_ = np.array(record["columns"], dtype=object)
     return model

@@ -10,7 +10,7 @@ from typing import Any, Literal, Self
 import numpy as np
 import torch
 from numpy.typing import ArrayLike, NDArray
-from sklearn.base import BaseEstimator
+from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted, column_or_1d, validate_data
 from torch import Tensor, nn
 
@@ -20,8 +20,9 @@ from likewise.estimators.held_out_classes import Parts, hold_out_classes, subpil
 from likewise.estimators.inputs import InputForm, are_images, index_pairs_of, read_images, seed_of
 from likewise.estimators.saved import OWN
 from likewise.estimators.saved_similarity import read_similarity, write_similarity
-from likewise.evaluation import PairQuality, StoppingRule, joining_costs, pair_quality, platt
-from likewise.networks import SimilarityModule, build
+from likewise.estimators.task import checksum
+from likewise.evaluation import Calibration, PairQuality, StoppingRule, calibration, joining_costs, pair_quality, platt
+from likewise.networks import CosineHead, SimilarityModule, build
 from likewise.training import (
     Augment,
     Pile,
@@ -37,7 +38,7 @@ STEPS = (600, 2400)  # of training, between the two: enough to see each item fif
 ENOUGH_TO_ADAPT = 100  # items, whose statistics are worth more than those of the training
 
 
-class SimilarityNetwork(BaseEstimator):  # type: ignore[misc]
+class SimilarityNetwork(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):  # type: ignore[misc]
     """Learns from labelled items whether two are of one class, and says so of items of other classes.
 
     Parameters
@@ -56,7 +57,8 @@ class SimilarityNetwork(BaseEstimator):  # type: ignore[misc]
 
     Attributes
     ----------
-    module_ (a `SimilarityModule`), quality_ (on what was held out), rule_ (how to count classes, or None), classes_.
+    module_ (a `SimilarityModule`), quality_ and calibration_ (on what was held out), rule_ (how to count classes, or
+    None), classes_.
 
     >>> from sklearn.datasets import make_blobs
     >>> X, y = make_blobs(600, n_features=8, centers=20, random_state=0)
@@ -101,8 +103,10 @@ class SimilarityNetwork(BaseEstimator):  # type: ignore[misc]
         self.verbose = verbose
         self.run = run
 
-    def fit(self, X: Any, y: ArrayLike) -> Self:
+    def fit(self, X: Any, y: ArrayLike | None = None) -> Self:
         """Learn from items X and their classes y."""
+        if y is None:
+            raise InputError("SimilarityNetwork requires y to be passed, but the target y is None; give the classes.")
         inputs = self._inputs(X, reset=True)
         labels = column_or_1d(y)
         if len(labels) != len(inputs):
@@ -165,6 +169,17 @@ class SimilarityNetwork(BaseEstimator):  # type: ignore[misc]
         loaded: Self = read_similarity(Path(folder), cls, network)
         return loaded
 
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.target_tags.required = True
+        tags.transformer_tags.preserves_dtype = ["float32"]
+        return tags
+
+    @property
+    def _n_features_out(self) -> int:
+        head = self.module_.head
+        return int(head.first.out_features if isinstance(head, CosineHead) else self.module_.n_features)
+
     def _train(self, inputs: Tensor, labels: Tensor, seed: int) -> None:
         form = self.input_form_
         square = form.images and form.shape[1] == form.shape[2]
@@ -190,7 +205,16 @@ class SimilarityNetwork(BaseEstimator):  # type: ignore[misc]
         )
         pile = self.pile(inputs)
         run = None if self.run is None else Path(self.run)
-        result = train_similarity(self.module_, pile, labels, settings, items=items, run=run, progress=self.verbose)
+        result = train_similarity(
+            self.module_,
+            pile,
+            labels,
+            settings,
+            items=items,
+            run=run,
+            config=None if run is None else {"known": checksum(inputs.numpy(), labels.numpy())},
+            progress=self.verbose,
+        )
         self.history_ = result.history
 
     def make_module(self, form: InputForm, seed: int) -> SimilarityModule:
@@ -211,16 +235,21 @@ class SimilarityNetwork(BaseEstimator):  # type: ignore[misc]
         seen = self.look(inputs[parts.held_out])
         before = seen.probability().numpy()[above].clip(1e-7, 1 - 1e-7).astype(np.float64)
         slope, offset = platt(np.log(before) - np.log1p(-before), same[above])
+        if slope <= 0:  # no better than chance: then every pair is as likely to be the same as any other
+            slope, offset = 0.0, float(np.log(same[above].mean()) - np.log1p(-same[above].mean()))
         for module in (self.module_, seen.module):
-            module.slope.fill_(max(slope, 0.0))
+            module.slope.fill_(slope)
             module.offset.fill_(offset)
-        self.quality_: PairQuality = pair_quality(seen.probability().numpy()[above], same[above])
+        after = seen.probability().numpy()[above]
+        self.quality_: PairQuality = pair_quality(after, same[above])
+        self.calibration_: Calibration = calibration(after, same[above])
         self.held_out_kind_ = parts.kind
         self.rule_: StoppingRule | None = None
         if self.head == "cosine" and parts.kind == "classes":
             piles = subpiles(parts.held_out_codes, seed_of(self.random_state))
             known = [(self.look(inputs[parts.held_out[rows]]).embedding.numpy(), n) for rows, n in piles]
-            self.rule_ = StoppingRule.fit([(joining_costs(z), n) for z, n in known])
+            if known:  # else the classes held out are too small to learn from how to count
+                self.rule_ = StoppingRule.fit([(joining_costs(z), n) for z, n in known])
 
     def _inputs(self, X: Any, reset: bool) -> Tensor:
         if not reset:

@@ -6,7 +6,7 @@ little, joining two classes costs much, and both grow with the items in a class.
     h^2 = a + b m        m: the mean number of items in a class
 
 with a and b from classes that are known, in piles of different sizes. On a new pile of n items it is the first number
-of clusters K, counted from one, at which joining on down to K costs less than h(n / K).
+of clusters K, counted from two, at which joining on down to K costs less than h(n / K).
 """
 
 from __future__ import annotations
@@ -84,14 +84,14 @@ class StoppingRule:
         return cls(a, b, (float(np.quantile(off, 0.05)), float(np.quantile(off, 0.95))))
 
     def number_of_classes(self, costs: Floats, largest: int) -> NumberOfClasses:
-        """How many classes a pile with these joining costs has, at most `largest`."""
+        """How many classes a pile with these joining costs has: two or more, at most `largest`."""
         few, middle, many = (self._first(costs, largest, factor) for factor in (self.off[1], 1.0, self.off[0]))
         return NumberOfClasses(middle, min(few, middle), max(many, middle))
 
     def _first(self, costs: Floats, largest: int, factor: float) -> int:
-        k = np.arange(1, len(costs) + 1)
+        k = np.arange(2, len(costs) + 1)  # at one, m would be all items, far from what the line was fitted to
         stop = factor * np.sqrt(self.a + self.b * (len(costs) + 1) / k)
-        cheap = np.flatnonzero(costs <= stop)
+        cheap = np.flatnonzero(costs[1:] <= stop)
         return int(min(largest, k[cheap[0]] if len(cheap) else len(costs) + 1))
 
 

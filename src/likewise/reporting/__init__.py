@@ -2,6 +2,7 @@
 
 from likewise.reporting.answers_report import write_answers_report
 from likewise.reporting.curves import answers_curve, learning_curve
+from likewise.reporting.discovery_report import SeenSimilarity, write_discovery_report
 from likewise.reporting.judged import JudgedAnswers
 from likewise.reporting.labels_report import JudgedLabels, write_labels_report
 from likewise.reporting.learner import Learner, find_disagreements
@@ -13,12 +14,14 @@ __all__ = [
     "JudgedAnswers",
     "JudgedLabels",
     "Learner",
+    "SeenSimilarity",
     "answers_curve",
     "confusion_figure",
     "find_disagreements",
     "learning_curve",
     "reliability_diagram",
     "write_answers_report",
+    "write_discovery_report",
     "write_labels_report",
     "write_report",
 ]

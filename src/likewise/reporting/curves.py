@@ -88,6 +88,17 @@ def answers_curve(history: History, *, size: Size = WIDE, told: str = "answers")
     return figure
 
 
+def stages_curve(histories: Mapping[str, History], *, size: Size = WIDE) -> Figure:
+    """The training loss of each stage in a panel of its own, for the losses of different tasks cannot be compared.
+
+    >>> figure = stages_curve({"Similarity": [{"epoch": 1, "loss": 0.3}], "Classifier": [{"epoch": 1, "loss": 2.0}]})
+    >>> [axes.get_title(loc="left") for axes in figure.axes]
+    ['Similarity: training loss', 'Classifier: training loss']
+    """
+    panels = {f"{name}: training loss": [Curve(_points(rows, "loss"), "learner-1")] for name, rows in histories.items()}
+    return _panels(panels, size)
+
+
 def stage_changes(history: History) -> list[tuple[float, str]]:
     """Where a stage begins, half an epoch before its first, and its name; the stage at the start is not a change.
 

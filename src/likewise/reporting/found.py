@@ -13,22 +13,22 @@ from likewise.reporting.page import certainty, count, section
 IDS = 4  # of each kind in the row of a class
 
 
-def classes_section(items: SortedItems) -> str:
-    """The items in each class, as pictures where there are any; nothing where there is no class."""
+def classes_section(items: SortedItems, most: int = MOST_CLASSES) -> str:
+    """The items in each class, as pictures of at most so many where there are any; nothing where there is no class."""
     if not items.classes:
         return ""
     about = "The items in each class: those it is surest of and those it is not, with the probability of their class."
     if items.images is None:
         return section("The classes it found", about, class_table(items))
-    if len(items.classes) > MOST_CLASSES:
-        about += f" The first {MOST_CLASSES} of {len(items.classes)} classes."
-    return section("The classes it found", about, class_gallery(items, items.images))
+    if len(items.classes) > most:
+        about += f" The first {most} of {len(items.classes)} classes."
+    return section("The classes it found", about, class_gallery(items, items.images, most))
 
 
-def class_gallery(items: SortedItems, images: Pictures) -> str:
+def class_gallery(items: SortedItems, images: Pictures, most_classes: int = MOST_CLASSES) -> str:
     """A row for each class: how many items it holds, and pictures of its most and least certain ones."""
     rows = []
-    for k, name in enumerate(items.classes[:MOST_CLASSES]):
+    for k, name in enumerate(items.classes[:most_classes]):
         members = np.flatnonzero(items.outputs == k)
         most, least = most_and_least_certain(members, np.asarray(items.probabilities), COLUMNS)
         rows.append(

@@ -1,6 +1,8 @@
-"""The reliability diagram: how often pairs were answered "same", by how sure the model was that they are."""
+"""The reliability diagram: how often pairs are the same, by how sure the model was that they are."""
 
 from __future__ import annotations
+
+from dataclasses import dataclass
 
 import numpy as np
 from matplotlib.figure import Figure
@@ -11,21 +13,36 @@ from likewise.reporting.drawing import WIDE, Size, frame, legend, new_figure, pe
 from likewise.reporting.style import LIGHT
 
 
-def reliability_diagram(found: Calibration, *, size: Size = WIDE) -> Figure:
-    """The share of answers "same" in each bin with its 95 % interval, and the number of answers in each bin."""
+@dataclass(frozen=True)
+class Judges:
+    """What the probabilities are judged by, as the figure calls it."""
+
+    share: str
+    number: str
+    points: str
+    independent: bool  # else an interval would be too narrow, and is not drawn
+
+
+ANSWERS = Judges("Share answered “same”", "Number of answers", "held-out answers, with the 95 % interval", True)
+KNOWN_PAIRS = Judges("Share that is the same", "Number of pairs", "pairs that were kept back", False)
+
+
+def reliability_diagram(found: Calibration, *, size: Size = WIDE, judges: Judges = ANSWERS) -> Figure:
+    """The share of "same" in each bin, with its 95 % interval where that can be told, and the number in each bin."""
     figure, (shares, counts) = new_figure(2, size)
     filled = np.flatnonzero(found.count)
     predicted, observed = found.predicted[filled], found.observed[filled]
-    intervals = [wilson(round(t * n), int(n)) for t, n in zip(observed, found.count[filled], strict=True)]
     shares.plot([0, 1], [0, 1], linestyle=(0, (4, 3)), color=LIGHT["muted"], linewidth=1.2)
-    shares.vlines(predicted, *np.transpose(intervals), color=LIGHT["learner-1"], linewidth=1.6, alpha=0.55)
+    if judges.independent:
+        intervals = [wilson(round(t * n), int(n)) for t, n in zip(observed, found.count[filled], strict=True)]
+        shares.vlines(predicted, *np.transpose(intervals), color=LIGHT["learner-1"], linewidth=1.6, alpha=0.55)
     shares.plot(predicted, observed, "o", color=LIGHT["learner-1"], markersize=6, zorder=3)
-    frame(shares, "Share answered “same”", "probability of “same”, by the model")
+    frame(shares, judges.share, "probability of “same”, by the model")
     counts.bar(found.edges[:-1], found.count, np.diff(found.edges) * 0.86, align="edge", color=LIGHT["learner-1"])
     for b in filled:
         middle, count = (found.edges[b] + found.edges[b + 1]) / 2, found.count[b]
         counts.annotate(
-            f"{count:,}",
+            short(int(count)),
             (middle, count),
             xytext=(0, 3),
             textcoords="offset points",
@@ -33,7 +50,7 @@ def reliability_diagram(found: Calibration, *, size: Size = WIDE) -> Figure:
             color=LIGHT["ink"],
             fontsize=8.5,
         )
-    frame(counts, "Number of answers", "probability of “same”, by the model")
+    frame(counts, judges.number, "probability of “same”, by the model")
     counts.set_yticks([])
     counts.margins(y=0.12)
     for axes in (shares, counts):
@@ -42,17 +59,26 @@ def reliability_diagram(found: Calibration, *, size: Size = WIDE) -> Figure:
     shares.set_ylim(-0.04, 1.04)
     shares.yaxis.set_major_formatter(percent)
     keys = {
-        "held-out answers, with the 95 % interval": Line2D(
-            [], [], color=LIGHT["learner-1"], marker="o", markersize=6, linestyle=""
-        ),
+        judges.points: Line2D([], [], color=LIGHT["learner-1"], marker="o", markersize=6, linestyle=""),
         "as it should be": Line2D([], [], color=LIGHT["muted"], linewidth=1.2, linestyle=(0, (4, 3))),
     }
     legend(figure, keys)
     return figure
 
 
+def short(n: int) -> str:
+    """A count that fits above a narrow bar.
+
+    >>> short(9_999), short(12_345), short(1_740_000)
+    ('9,999', '12k', '1.7M')
+    """
+    if n < 10_000:
+        return f"{n:,}"
+    return f"{n / 1e6:.1f}M" if n >= 999_500 else f"{n / 1e3:.0f}k"
+
+
 def in_words(found: Calibration) -> str:
-    """Every bin of the diagram that holds an answer, for those who cannot see it.
+    """Every bin of the diagram that is not empty, for those who cannot see it.
 
     >>> from likewise.evaluation import calibration
     >>> in_words(calibration([0.02, 0.04, 0.93], [0, 0, 1]))

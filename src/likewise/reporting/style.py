@@ -144,6 +144,9 @@ footer{margin-top:3.5rem;padding-top:1rem;border-top:1px solid var(--rule)}
 .listing th:first-child{padding-left:0;width:22%}
 .listing thead th{border-top:0;padding-top:0;font-size:.82rem;font-weight:500;color:var(--muted)}
 .listing .number{text-align:right;width:5.5rem}
+.figures{table-layout:auto}
+.figures th:first-child,.figures .number{width:auto;overflow-wrap:normal}
+.figures .number{white-space:nowrap}
 .listing small{color:var(--muted);white-space:nowrap}
 
 @media (max-width:44rem){

@@ -65,7 +65,7 @@ def read_json(path: Path) -> Any:
         raise InputError(f"{path} is not JSON ({error}); delete it or use another folder.") from error
 
 
-def write_history(path: Path, history: Sequence[Mapping[str, float]]) -> None:
+def write_history(path: Path, history: Sequence[Mapping[str, object]]) -> None:
     """Write one row an epoch; the columns are those of all rows, in the order they first appear."""
     text = io.StringIO()
     table = csv.DictWriter(text, list(dict.fromkeys(name for row in history for name in row)), lineterminator="\n")

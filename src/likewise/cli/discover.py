@@ -1,0 +1,184 @@
+"""`likewise discover`: the classes of a pile that nobody labelled, by what "same" means on classes that have labels."""
+
+from __future__ import annotations
+
+import dataclasses
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from likewise.cli.discovery_words import introduction, outcome, similarity_in_words
+from likewise.cli.fitted import training_seconds
+from likewise.cli.fitting import Told, fit_into
+from likewise.cli.items import Given, features_or_images
+from likewise.cli.predictions import prediction_rows, write_csv
+from likewise.cli.teacher import Images, Teacher, known_items, saved_similarity
+from likewise.errors import InputError
+
+if TYPE_CHECKING:
+    from likewise.estimators import CategoryDiscoverer, SimilarityNetwork
+
+
+def discover(
+    unknown: Annotated[
+        Path, typer.Option(help="The pile: a folder of images, a table of features, an .npy or .npz file.")
+    ],
+    out: Annotated[Path, typer.Option(help="The folder to write; the same command goes on where it was stopped.")],
+    known: Annotated[
+        Path | None,
+        typer.Option(
+            help="Labelled items of other classes: a folder of class folders, a table or an .npz with labels.",
+            show_default=False,
+        ),
+    ] = None,
+    similarity: Annotated[
+        Path | None,
+        typer.Option(help="In the place of --known: an earlier run, whose similarity is used.", show_default=False),
+    ] = None,
+    classes: Annotated[
+        int | None, typer.Option(min=2, help="How many classes there are; estimated where it is not given.")
+    ] = None,
+    max_classes: Annotated[int, typer.Option(min=2, help="The most there can be, where it is estimated.")] = 100,
+    network: Annotated[
+        str | None, typer.Option(help="lenet, conv4, resnet18, mlp, ...; by default what suits the items.")
+    ] = None,
+    similarity_epochs: Annotated[
+        int | None, typer.Option(min=1, help="Of learning what is the same; by default 600 to 2,400 steps.")
+    ] = None,
+    epochs: Annotated[int, typer.Option(min=1, help="Of learning the classes that were found.")] = 20,
+    size: Annotated[
+        int, typer.Option(min=1, help="The side in pixels that images from files are brought to; with --known.")
+    ] = 32,
+    grey: Annotated[bool, typer.Option("--grey", help="Read image files without their colours; with --known.")] = False,
+    strict: Annotated[
+        bool, typer.Option("--strict", help="Refuse broken image files instead of skipping them.")
+    ] = False,
+    seed: Annotated[int, typer.Option(min=0, help="Another seed, other weights and another order.")] = 0,
+    device: Annotated[str, typer.Option(help="auto, cpu, mps, cuda or cuda:N.")] = "auto",
+) -> None:
+    """Find the classes in items that nobody labelled, and how many there are."""
+    arguments = {
+        "classes": classes,
+        "max_classes": max_classes,
+        "network": network,
+        "similarity_epochs": similarity_epochs,
+        "epochs": epochs,
+        "size": size,
+        "grey": grey,
+        "seed": seed,
+        "device": device,
+    }
+    fit_into(
+        out,
+        unknown,
+        _told(known, similarity, unknown, Images(size, grey, strict), arguments),
+        lambda given, teacher: _discover(unknown, given, teacher, out, arguments),
+        command="discover",
+        arguments=arguments,
+        strict=strict,
+    )
+
+
+def _told(
+    known: Path | None, similarity: Path | None, unknown: Path, images: Images, arguments: dict[str, Any]
+) -> Told[Teacher]:
+    """The one of the two options that is given."""
+    if known is not None and similarity is not None:
+        raise InputError("Both --known and --similarity are given; leave out --known to use the similarity again.")
+    if known is not None:
+        return known_items(known, unknown, images, arguments["classes"])
+    if similarity is None:
+        raise InputError("There is nothing to learn from what is the same; give --known or --similarity.")
+    for name in ("network", "similarity_epochs"):
+        if arguments[name] is not None:
+            option = "--" + name.replace("_", "-")
+            raise InputError(f"{option} is for learning a similarity, and --similarity has one; leave {option} out.")
+    return saved_similarity(similarity, unknown, images, arguments["classes"])
+
+
+def _discover(unknown: Path, given: Given, teacher: Teacher, out: Path, arguments: dict[str, Any]) -> list[str]:
+    """Learn, look, and write what came of it; metrics.json comes last and so says that the run is whole."""
+    import numpy as np
+
+    from likewise.estimators import CategoryDiscoverer
+    from likewise.files import replacing
+    from likewise.training import write_json
+    from likewise.training.run_folder import write_history
+
+    for line in introduction(unknown, given, teacher):
+        typer.echo(line)
+    similarity = teacher.network or _learn_similarity(teacher, out, arguments)
+    for line in similarity_in_words(similarity.quality_, similarity.held_out_kind_):
+        typer.echo(line)
+    typer.echo(f"Looking for classes among {len(given.items):,} items.")
+    found = CategoryDiscoverer(
+        arguments["classes"],
+        max_classes=arguments["max_classes"],
+        similarity=similarity,
+        epochs=arguments["epochs"],
+        device=arguments["device"],
+        random_state=arguments["seed"],
+        verbose=sys.stdout.isatty(),
+        run=out / "stages",
+    ).fit(given.X)
+    model = found.classifier_
+    probabilities = model.predict_proba(given.X)[np.arange(len(given.items)), found.labels_]  # (n,)
+    with replacing(out / "classes.csv") as file:
+        write_csv(file, iter([prediction_rows(given.items, model.classes_[found.labels_], probabilities)]))
+    learned = [] if teacher.network else similarity.history_
+    stages = (("similarity", learned), ("classifier", model.history_))
+    write_history(out / "history.csv", [{"stage": stage, **row} for stage, rows in stages for row in rows])
+    found.save(out)
+    metrics = _metrics(found, teacher, out, arguments)
+    write_json(out / "metrics.json", metrics)
+    return list(outcome(out, found, metrics))
+
+
+def _learn_similarity(teacher: Teacher, out: Path, arguments: dict[str, Any]) -> SimilarityNetwork:
+    """What "same" means, saved as soon as it is known."""
+    import numpy as np
+
+    from likewise.estimators import SimilarityNetwork
+
+    assert teacher.known is not None
+    learned = SimilarityNetwork(
+        arguments["network"],
+        epochs=arguments["similarity_epochs"],
+        image_size=arguments["size"],
+        device=arguments["device"],
+        random_state=arguments["seed"],
+        verbose=sys.stdout.isatty(),
+        run=out / "stages" / "similarity",
+    )
+    names = np.array(teacher.known.class_names)
+    learned.fit(features_or_images(teacher.known), names[teacher.known.labels.numpy()])
+    if teacher.known.columns:
+        learned.feature_names_in_ = np.array(teacher.known.columns, dtype=object)
+    learned.save(out / "similarity")
+    return learned
+
+
+def _metrics(found: CategoryDiscoverer, teacher: Teacher, out: Path, arguments: dict[str, Any]) -> dict[str, Any]:
+    import numpy as np
+
+    similarity, model, known = found.similarity_, found.classifier_, teacher.known
+    assert similarity is not None
+    counted = "silhouette" if similarity.rule_ is None else "known classes"
+    sizes = np.bincount(found.labels_, minlength=found.n_classes_)
+    return {
+        "number_of_classes": {
+            "estimate": found.number_.estimate,
+            "interval": (found.number_.low, found.number_.high),
+            "by": counted if arguments["classes"] is None else "given",
+            "dominant": found.n_dominant_,  # the paper's NDC
+        },
+        "classes_found": found.n_classes_,
+        "class_sizes": dict(zip(model.classes_.tolist(), sizes.tolist(), strict=True)),
+        "unused_outputs": model.unused_outputs_,
+        "known": None if known is None else {"items": len(known), "classes": known.n_classes},
+        "similarity": {"held_out": similarity.held_out_kind_, **dataclasses.asdict(similarity.quality_)},
+        "trust": {**dataclasses.asdict(found.trust_), "doubts": found.trust_.doubts},
+        "seconds": training_seconds(out),
+    }

@@ -1,0 +1,174 @@
+"""What tells "same" from "different" in a discovery: known items, or a similarity network learned from such before."""
+
+from __future__ import annotations
+
+import hashlib
+import warnings
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal
+
+from likewise.cli.fitted import items_sha256
+from likewise.cli.fitting import Told
+from likewise.cli.items import Given, in_words, open_for
+from likewise.errors import InputError
+
+if TYPE_CHECKING:
+    from likewise.datasets import Items, ItemStream
+    from likewise.estimators import SimilarityNetwork
+
+
+@dataclass(frozen=True)
+class Images:
+    """How image files are to be read."""
+
+    size: int
+    grey: bool
+    strict: bool
+
+    @property
+    def channels(self) -> Literal[1, 3]:
+        return 1 if self.grey else 3
+
+
+@dataclass(frozen=True)
+class Teacher:
+    """Either labelled items that a similarity is to be learned from, or one that is there already."""
+
+    path: Path
+    known: Items | None = None  # every one of them with a label
+    network: SimilarityNetwork | None = None
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """Of an item."""
+        if self.known is not None:
+            return tuple(self.known.inputs.shape[1:])
+        assert self.network is not None
+        return self.network.input_form_.shape
+
+    def sha256(self) -> str:
+        if self.known is None:
+            return hashlib.sha256(_network_files(self.path)[0].read_bytes()).hexdigest()
+        found = hashlib.sha256(items_sha256(self.known).encode())
+        found.update(self.known.labels.numpy().tobytes())
+        found.update("\n".join(self.known.class_names).encode(errors="surrogateescape"))
+        return found.hexdigest()
+
+
+def known_items(path: Path, unknown: Path, images: Images, n_classes: int | None) -> Told[Teacher]:
+    """Labelled items as the teacher; the pile is read in their form."""
+
+    def open_pile(pile: Path) -> ItemStream:
+        from likewise.datasets import open_items
+        from likewise.datasets.table import SUFFIXES, feature_columns
+
+        columns = feature_columns(path) if path.suffix.lower() in SUFFIXES else ()
+        return open_items(pile, size=images.size, channels=images.channels, strict=images.strict, columns=columns)
+
+    def read(pile: ItemStream) -> Callable[[Given], Teacher]:
+        _check_number(unknown, len(pile), n_classes)
+        return lambda given: _fitting(Teacher(path, known=_read_known(path, images)), unknown, given, n_classes)
+
+    return Told(path, read, _unit, Teacher.sha256, files=_item_files(path), open_items=open_pile)
+
+
+def saved_similarity(path: Path, unknown: Path, images: Images, n_classes: int | None) -> Told[Teacher]:
+    """A similarity network as the teacher, from its own folder or that of the run that learned it."""
+    from likewise.estimators import SimilarityNetwork
+
+    files = _network_files(path)
+    network = SimilarityNetwork.load(files[0].parent)
+    teacher = Teacher(path, network=network)
+
+    def open_pile(pile: Path) -> ItemStream:
+        return open_for(network, pile, columns=getattr(network, "feature_names_in_", ()), strict=images.strict)
+
+    def read(pile: ItemStream) -> Callable[[Given], Teacher]:
+        _check_number(unknown, len(pile), n_classes)
+        return lambda given: _fitting(teacher, unknown, given, n_classes)
+
+    return Told(path, read, _unit, Teacher.sha256, files=files, open_items=open_pile)
+
+
+def ignored_labels(path: Path, items: Items) -> str:
+    """Which labels a pile has, that nobody will look at; empty where it has none."""
+    from likewise.datasets.table import SUFFIXES, label_column
+
+    if path.is_dir():
+        return "its folders are not taken for classes" if items.class_names else ""
+    if path.suffix.lower() in SUFFIXES:
+        column = label_column(path)
+        return "" if column is None or column in items.columns else f"its column {column} is not looked at"
+    return "its labels are not looked at" if items.class_names else ""
+
+
+def _unit(teacher: Teacher) -> str:
+    return "row"
+
+
+def _item_files(path: Path) -> list[Path]:
+    """The files that items are read from: the images of a folder, or the one that was named."""
+    from likewise.datasets import open_items
+
+    return [path] if path.is_file() else [path / name for name in open_items(path).names]
+
+
+def _network_files(path: Path) -> list[Path]:
+    from likewise.estimators.saved_similarity import NAMES
+
+    if not path.is_dir():
+        raise InputError(f"{path} is not a folder; give --similarity the one that an earlier run has it in.")
+    folder = next((folder for folder in (path, path / "similarity") if (folder / NAMES[0]).exists()), None)
+    if folder is None:
+        raise InputError(f"{path} holds no similarity network: {NAMES[0]} is missing; give a folder that has one.")
+    return [folder / name for name in NAMES]
+
+
+def _read_known(path: Path, images: Images) -> Items:
+    """Those with a label; the others are left out."""
+    from likewise.datasets import load_items
+
+    items = load_items(path, size=images.size, channels=images.channels, strict=images.strict)
+    labelled = (items.labels >= 0).nonzero().flatten()
+    if not len(labelled):
+        how = (
+            "put its images in a folder for each class"
+            if path.is_dir()
+            else "give a table with a column label, or an .npz with y"
+        )
+        raise InputError(f"{path} holds no labels, and what is the same must be learned from some; {how}.")
+    if len(labelled) < len(items):
+        warnings.warn(
+            f"{len(items) - len(labelled):,} of the items in {path} have no label, and are left out.", stacklevel=2
+        )
+        items = items.subset(labelled)
+    if items.n_classes == 1:
+        raise InputError(
+            f"{path} holds one class, {items.class_names[0]!r}, so that nothing is different; "
+            "give two or more, and better twenty."
+        )
+    return items
+
+
+def _fitting(teacher: Teacher, unknown: Path, given: Given, n_classes: int | None) -> Teacher:
+    """The teacher, if the pile is of its form and not too small."""
+    _check_number(unknown, len(given.items), n_classes)
+    shape = tuple(given.items.inputs.shape[1:])
+    if shape != teacher.shape:
+        files = (unknown.is_dir() or teacher.path.is_dir()) and len(shape) == len(teacher.shape) == 3
+        hint = " (--size and --grey say how image files are read)" if files and teacher.known is not None else ""
+        has = "holds" if teacher.known is not None else "was learned on"
+        raise InputError(
+            f"{unknown} holds {in_words(shape)}, but {teacher.path} {has} {in_words(teacher.shape)}; "
+            f"give items of one form{hint}."
+        )
+    return teacher
+
+
+def _check_number(unknown: Path, n_items: int, n_classes: int | None) -> None:
+    if n_items < 2:
+        raise InputError(f"{unknown} holds one item only; give two at least, and better hundreds.")
+    if n_classes is not None and n_classes > n_items:
+        raise InputError(f"--classes is {n_classes}, but {unknown} holds {n_items:,} items; give fewer classes.")
