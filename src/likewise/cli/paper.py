@@ -93,6 +93,34 @@ def table2(
 
 
 @app.command()
+def table3(
+    recipe: str | None = typer.Option(None, help="imagenet, the paper's; cifar10 or mnist-digits; all if not given."),
+    method: str | None = typer.Option(None, help="mcl, kcl, k-means, lsc or lpnmf; all where not given."),
+    classes: str | None = typer.Option(None, help="true: their number is known; 100: it is not; else both."),
+    backbone: Path | None = typer.Option(None, help="A run folder whose network to start from, not to train one."),
+    seed: int = SEED,
+    epochs: int | None = EPOCHS,
+    similarity_epochs: int | None = SIMILARITY_EPOCHS,
+    data: Path | None = DATA,
+    runs: Path = RUNS,
+    results: Path = RESULTS,
+) -> None:
+    """Find classes of ImageNet, or of smaller sets, with a similarity and a network from other classes."""
+    from likewise.paper.table2_entries import TABLE3, select_transfer, transfer_recipes
+
+    entries = select_transfer(
+        transfer_recipes(TABLE3),
+        recipe=recipe,
+        method=method,
+        classes=classes,
+        seed=seed,
+        epochs=epochs,
+        similarity_epochs=similarity_epochs,
+    )
+    _transfer("Table 3", entries, data, runs, results, backbone)
+
+
+@app.command()
 def table5(
     recipe: str | None = RECIPE,
     part: str = PART,
@@ -254,14 +282,21 @@ def show(
     typer.echo(f"Wrote {out}.")
 
 
-def _transfer(title: str, entries: list[TransferEntry], data: Path | None, runs: Path, results: Path) -> None:
+def _transfer(
+    title: str,
+    entries: list[TransferEntry],
+    data: Path | None,
+    runs: Path,
+    results: Path,
+    backbone: Path | None = None,
+) -> None:
     typer.echo(f"{title}, {len(entries)} {'entry' if len(entries) == 1 else 'entries'}:")
     for entry in entries:
         typer.echo(f"  {entry.name}")
 
     from likewise.paper.table2 import run_transfer_entries
 
-    for record, path, ran in run_transfer_entries(entries, data=data, runs=runs, results=results):
+    for record, path, ran in run_transfer_entries(entries, data=data, runs=runs, results=results, backbone=backbone):
         typer.echo(
             f"{path}: {'' if ran else 'there already; '}ACC {record.acc:.1f} %, NMI {record.nmi:.3f}, the number of "
             f"classes off by {record.difference:.1f}; {record.cpu_seconds / 60:.1f} core-minutes, and "

@@ -11,10 +11,12 @@ from likewise.datasets.cifar import load_cifar10, load_cifar100
 from likewise.datasets.digits import load_digits
 from likewise.datasets.folder import load_folder
 from likewise.datasets.idx import load_idx, load_mnist
-from likewise.datasets.image_files import load_images
+from likewise.datasets.image_files import ImageFiles, load_images
+from likewise.datasets.imagenet import list_imagenet, random_classes
 from likewise.datasets.items import DataSet, Items
 from likewise.datasets.jitter import Jitter
 from likewise.datasets.omniglot import load_omniglot
+from likewise.datasets.on_disk import ImagesOnDisk
 from likewise.datasets.statistics import channel_statistics
 from likewise.datasets.stream import load_items, open_items
 from likewise.datasets.strong import Strong
@@ -25,12 +27,15 @@ __all__ = [
     "NAMES",
     "Augmentation",
     "DataSet",
+    "ImageFiles",
+    "ImagesOnDisk",
     "ItemStream",
     "Items",
     "Jitter",
     "Strong",
     "channel_statistics",
     "image_tensor",
+    "list_imagenet",
     "load",
     "load_arrays",
     "load_folder",
@@ -41,6 +46,7 @@ __all__ = [
     "load_table",
     "normalise",
     "open_items",
+    "random_classes",
 ]
 
 NAMES = ("digits", "mnist", "cifar10", "cifar100")

@@ -25,15 +25,16 @@ def load_folder(path: Path | str, *, size: int = 32, channels: Literal[1, 3] = 3
     labelled -1. The ids are the paths relative to `path`. Hidden files and folders are passed over. Images that cannot
     be read are left out with one warning, or, with `strict`, are an InputError.
     """
-    return _without_empty_classes(_list_files(Path(path)).load(size, channels, strict))
+    return _without_empty_classes(list_files(Path(path)).load(size, channels, strict))
 
 
 def open_folder(path: Path, size: int, channels: Literal[1, 3], strict: bool, chunk: int) -> ItemStream:
     """The same a chunk at a time; a class of which no image can be read keeps its number."""
-    return _list_files(path).stream(size, channels, strict, chunk)
+    return list_files(path).stream(size, channels, strict, chunk)
 
 
-def _list_files(path: Path) -> ImageFiles:
+def list_files(path: Path) -> ImageFiles:
+    """The image files below a folder, not yet read."""
     if not path.is_dir():
         raise InputError(f"{path} is not a folder; give the folder that holds the images.")
     ids = list(_image_files(path))

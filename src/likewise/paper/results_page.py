@@ -13,7 +13,7 @@ from likewise.paper.landscape_section import landscape_section
 from likewise.paper.markdown import machines, notes, table
 from likewise.paper.recipe import recipes
 from likewise.paper.records import Record, read_records
-from likewise.paper.table2_section import table2_section
+from likewise.paper.table2_section import table2_section, table3_section
 from likewise.paper.table4_section import table4_section
 
 INTRODUCTION = """\
@@ -65,6 +65,7 @@ def table1_section(results: Path) -> str:
 SECTIONS: tuple[Callable[[Path], str], ...] = (
     table1_section,
     table2_section,
+    table3_section,
     table4_section,
     answers_section,
     landscape_section,

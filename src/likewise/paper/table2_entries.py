@@ -1,4 +1,4 @@
-"""Tables 2 and 5 of the paper (Omniglot): the two recipes, and which methods and numbers of outputs are meant."""
+"""Tables 2, 3 and 5 of the paper (transfer): the recipes, and which methods and numbers of outputs are meant."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from likewise.paper.keys import (
 )
 from likewise.training.settings import Settings
 
-TABLE2 = "table2"
+TABLE2, TABLE3 = "table2", "table3"
 COUNTING = ("mcl", "kcl", "skms")  # the methods of Table 5
 MOST_OUTPUTS = 100  # the paper's K where the number of classes is not known
 VALIDATION = ("Alphabet_of_the_Magi", "Japanese_(katakana)", "Latin", "Cyrillic", "Grantha")  # of the background
@@ -44,26 +44,36 @@ class TransferRecipe:
     augmentation: Augmentation
     expect: Mapping[str, Mapping[str, float]]  # method -> figure -> the paper's
     aim: Mapping[str, float]  # figure -> ours should be that good
+    table: str = TABLE2
+    backbone: Settings | None = None  # of the classes that are known, first of all; None: weights are random at first
+    size: int = 32  # of images that have to be resized
+    subsets: int = 1  # how many piles of random classes
+    classes: int = 0  # of each pile
+    pile_items: int = 0  # at most so many; 0: all
 
     @property
     def methods(self) -> tuple[str, ...]:
-        """`best` is one way to do it, and the partition that it starts from; with `paper` all have the same pairs."""
+        """`best` is one way to do it, and the partition that it starts from; with others all have the same pairs."""
+        if self.table == TABLE3:
+            return ("mcl", "kcl", "k-means", "lsc", "lpnmf")
         return ("mcl", "spectral") if self.name == "best" else ("mcl", "kcl", *RIVALS)
 
 
-def transfer_recipes() -> list[TransferRecipe]:
-    """The packaged recipes.
+def transfer_recipes(table: str = TABLE2) -> list[TransferRecipe]:
+    """The packaged recipes of a table.
 
     >>> [recipe.name for recipe in transfer_recipes()]
     ['best', 'paper']
+    >>> [recipe.name for recipe in transfer_recipes("table3")]
+    ['cifar10', 'imagenet', 'mnist-digits']
     """
-    return sorted((read_transfer_recipe(file) for file in files(TABLE2)), key=lambda recipe: recipe.name)
+    return sorted((read_transfer_recipe(file) for file in files(table)), key=lambda recipe: recipe.name)
 
 
 def read_transfer_recipe(file: Traversable) -> TransferRecipe:
     """Read one TOML file; an unknown, missing or wrong key is an InputError that names the file and the key."""
     name = file.name
-    top = checked(name, "", read_toml(file), TOP, required=set(TOP) - {"aim"})
+    top = checked(name, "", read_toml(file), TOP, required=set(TOP) - OPTIONAL)
     similarity = checked(name, "similarity", top["similarity"], TRAINING | SIMILARITY, required={"epochs"})
     items, hidden = similarity.pop("items", 4), similarity.pop("hidden", 256)
     return TransferRecipe(
@@ -76,13 +86,19 @@ def read_transfer_recipe(file: Traversable) -> TransferRecipe:
         augmentation=Augmentation(**checked(name, "augmentation", top["augmentation"], AUGMENTATION)),
         expect={method: checked(name, f"expect.{method}", value, FIGURES) for method, value in top["expect"].items()},
         aim=checked(name, "aim", top.get("aim", {}), FIGURES),
+        table=top["table"],
+        backbone=Settings(**checked(name, "backbone", top["backbone"], TRAINING)) if "backbone" in top else None,
+        pile_items=top.get("items", 0),
+        **{key: top[key] for key in ("size", "subsets", "classes") if key in top},
     )
 
 
 TOP: dict[str, Kind] = {
     **dict.fromkeys(("table", "name", "network"), TEXT),
-    **dict.fromkeys(("similarity", "training", "augmentation", "expect", "aim"), TABLE),
+    **dict.fromkeys(("size", "subsets", "classes", "items"), WHOLE),
+    **dict.fromkeys(("backbone", "similarity", "training", "augmentation", "expect", "aim"), TABLE),
 }
+OPTIONAL = {"size", "subsets", "classes", "items", "backbone", "aim"}
 SIMILARITY: dict[str, Kind] = {"items": WHOLE, "hidden": WHOLE}
 FIGURES: dict[str, Kind] = dict.fromkeys(("acc", "acc_100", "nmi", "nmi_100", "difference"), NUMBER)
 
@@ -127,7 +143,14 @@ class TransferEntry:
     @property
     def command(self) -> str:
         """The command line that runs this entry and no other."""
-        parts = ["likewise paper table2 --recipe", self.recipe.name, "--method", self.method, "--classes", self.classes]
+        parts = [
+            f"likewise paper {self.recipe.table} --recipe",
+            self.recipe.name,
+            "--method",
+            self.method,
+            "--classes",
+            self.classes,
+        ]
         parts += ["--part validation"] if self.part == "validation" else []
         parts += [f"--seed {self.seed}"] if self.seed else []
         parts += [f"--epochs {self.epochs}"] if self.epochs else []

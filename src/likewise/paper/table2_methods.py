@@ -1,14 +1,17 @@
-"""How the two recipes of Table 2 find the classes of an alphabet: as the paper does it, and as `discover` does it."""
+"""How the recipes of transfer find the classes of a pile: as the paper does it, and as `discover` does it."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import copy
+from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import cast
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
-from torch import Tensor
+from safetensors.torch import load_file
+from torch import Tensor, nn
 
 from likewise.clustering import METHODS as RIVALS
 from likewise.criteria import KCL, MCL
@@ -17,12 +20,21 @@ from likewise.evaluation import PairQuality, n_dominant, pair_quality
 from likewise.networks import SimilarityModule, build
 from likewise.pairs import Pairs
 from likewise.paper.table2_entries import MOST_OUTPUTS, TransferEntry
-from likewise.supervision import transfer_objective
-from likewise.training import Pile, TensorBatches, look, predict_logits, train, train_similarity
+from likewise.paper.transfer_tasks import Task
+from likewise.supervision import label_objective, transfer_objective
+from likewise.training import Pile, Settings, TensorBatches, look, predict_logits, train, train_similarity
 
-MEAN, STD = (0.086,), (0.235,)  # of Omniglot's ink
+MOST_JUDGED = 2000  # items of a pile on whose pairs the similarity is judged
 
 Similarity = SimilarityModule | SimilarityNetwork
+
+
+@dataclass(frozen=True)
+class Learned:
+    """From the classes that are known."""
+
+    similarity: Similarity
+    backbone: nn.Module | None  # that the classifiers start from; None: from random weights
 
 
 @dataclass(frozen=True)
@@ -30,34 +42,45 @@ class Found:
     outputs: NDArray[np.int64]  # (n,) the output that each item fell in
     n_outputs: int
     n_classes: int  # how many classes there are said to be
-    quality: PairQuality  # of the similarity on this pile
+    quality: PairQuality | None  # of the similarity on this pile, where it was used
 
 
-def learn_similarity(entry: TransferEntry, inputs: Tensor, labels: Tensor, run: Path) -> Similarity:
-    """Train the similarity network of the recipe on known characters in the folder `run`, or go on there."""
-    recipe = entry.recipe
+def learn_known(entry: TransferEntry, task: Task, run: Path, backbone_run: Path | None = None) -> Learned:
+    """Train the similarity network of the recipe on what is known in the folder `run`, or go on there.
+
+    Where classifiers start from a network that tells the known classes apart, that comes first, or from `backbone_run`.
+    """
+    recipe, known = entry.recipe, task.known
     if recipe.name == "best":
-        return SimilarityNetwork(
+        network = SimilarityNetwork(
             recipe.network,
             epochs=entry.similarity.epochs,
             augment=recipe.augmentation,
             random_state=entry.seed,
             verbose=True,
             run=run,
-        ).fit(inputs.numpy(), labels.numpy())
-    backbone = build(recipe.network, 1, tuple(inputs.shape[1:]), seed=entry.seed)
+        ).fit(known.inputs.numpy(), known.labels.numpy())
+        return Learned(network, None)
+    backbone = build(recipe.network, known.n_classes, tuple(known.inputs.shape[1:]), seed=entry.seed)
+    pile = Pile(known.inputs, task.mean, task.std, recipe.augmentation)
+    if backbone_run is not None:
+        backbone.load_state_dict(load_file(backbone_run / "model.safetensors"))
+    elif recipe.backbone is not None:
+        settings = replace(recipe.backbone, seed=entry.seed)
+        batches = _batches(pile, known.labels, settings)
+        train(backbone, batches, label_objective(nn.CrossEntropyLoss()), settings, run=run / "backbone")
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(entry.seed)
-        network = SimilarityModule(backbone, hidden=recipe.hidden)
-    known = Pile(inputs, MEAN, STD, recipe.augmentation)
-    train_similarity(network, known, labels, entry.similarity, items=recipe.items, run=run)
-    return network
+        module = SimilarityModule(copy.deepcopy(backbone), hidden=recipe.hidden)
+    train_similarity(module, pile, known.labels, entry.similarity, items=recipe.items, run=run)
+    return Learned(module, None if recipe.backbone is None else backbone)
 
 
-def find(entry: TransferEntry, similarity: Similarity, inputs: Tensor, labels: NDArray[np.int64], run: Path) -> Found:
-    """The classes of one alphabet; its labels say only how many there are, where that is known, and judge the pairs."""
-    n_classes = int(labels.max()) + 1 if entry.classes == "true" else None
-    same = (labels[:, None] == labels)[np.triu_indices(len(labels), 1)]
+def find(entry: TransferEntry, learned: Learned, task: Task, name: str, run: Path) -> Found:
+    """The classes of one pile; its labels say only how many there are, where that is known, and judge the pairs."""
+    items, similarity = task.piles[name], learned.similarity
+    labels = items.labels.numpy()
+    n_classes = items.n_classes if entry.classes == "true" else None
     if isinstance(similarity, SimilarityNetwork):
         found = CategoryDiscoverer(
             n_classes,
@@ -66,58 +89,85 @@ def find(entry: TransferEntry, similarity: Similarity, inputs: Tensor, labels: N
             epochs=entry.training.epochs if entry.method == "mcl" else 0,
             random_state=entry.seed,
             run=run,
-        ).fit(inputs.numpy())
-        predicted = similarity.similarity(inputs.numpy())
-        return Found(found.labels_, found.n_classes_, found.n_classes_, _quality(predicted, same))
+        ).fit(items.inputs.numpy())
+        predicted = similarity.similarity(items.inputs.numpy())
+        return Found(found.labels_, found.n_classes_, found.n_classes_, quality_of(predicted, labels))
     n_outputs = n_classes or MOST_OUTPUTS
-    pile = Pile(inputs, MEAN, STD, entry.recipe.augmentation)
-    predicted = look(similarity, pile).probability().numpy()
+    pile = Pile(items.inputs, task.mean, task.std, entry.recipe.augmentation)
     if entry.method in ("mcl", "kcl"):
-        outputs = _learn(entry, similarity, pile, n_outputs, run)
-        return Found(outputs, n_outputs, n_dominant(outputs, n_outputs), _quality(predicted, same))
-    return _cluster(entry, pile, predicted, n_outputs, _quality(predicted, same))
+        outputs = _learn(entry, learned, pile, n_outputs, run)
+        rows = torch.linspace(0, len(outputs) - 1, min(len(outputs), MOST_JUDGED)).long()
+        predicted = look(similarity, replace(pile, inputs=pile.inputs[rows])).probability().numpy()
+        return Found(outputs, n_outputs, n_dominant(outputs, n_outputs), quality_of(predicted, labels[rows]))
+    return _cluster(entry, learned, pile, labels, n_outputs)
 
 
-def _learn(
-    entry: TransferEntry, similarity: SimilarityModule, pile: Pile, n_outputs: int, run: Path
-) -> NDArray[np.int64]:
-    """A classifier from random weights; its teacher looks at each batch as it does, and says 0 or 1 of each pair."""
-    network = build(entry.recipe.network, n_outputs, tuple(pile.inputs.shape[1:]), seed=entry.seed)
-    settings = entry.training
-    batches = TensorBatches(
+def _learn(entry: TransferEntry, learned: Learned, pile: Pile, n_outputs: int, run: Path) -> NDArray[np.int64]:
+    """A classifier; its teacher looks at each batch as it does, and says 0 or 1 of each pair."""
+    fresh = build(entry.recipe.network, n_outputs, tuple(pile.inputs.shape[1:]), seed=entry.seed)
+    network: nn.Module = fresh
+    if learned.backbone is not None:
+        network = copy.deepcopy(learned.backbone)
+        network.last = fresh.last
+    teacher = cast(SimilarityModule, learned.similarity)
+    criterion = MCL() if entry.method == "mcl" else KCL()
+    objective = transfer_objective(lambda inputs: teacher.similarity(inputs, adapt=True), criterion)
+    batches = _batches(pile, torch.full((len(pile.inputs),), -1), entry.training)
+    train(network, batches, objective, entry.training, run=run, progress=False)
+    return predict_logits(network, pile.inputs, mean=pile.mean, std=pile.std).argmax(1).numpy()
+
+
+def _batches(pile: Pile, labels: Tensor, settings: Settings) -> TensorBatches:
+    return TensorBatches(
         pile.inputs,
-        torch.full((len(pile.inputs),), -1),
+        labels,
         settings.batch_size,
         seed=settings.seed,
         mean=pile.mean,
         std=pile.std,
         augment=pile.augment,
     )
-    criterion = MCL() if entry.method == "mcl" else KCL()
-    objective = transfer_objective(lambda inputs: similarity.similarity(inputs, adapt=True), criterion)
-    train(network, batches, objective, settings, run=run, progress=False)
-    return predict_logits(network, pile.inputs, mean=pile.mean, std=pile.std).argmax(1).numpy()
 
 
-def _cluster(
-    entry: TransferEntry, pile: Pile, predicted: NDArray[np.float32], n_outputs: int, quality: PairQuality
-) -> Found:
-    """A method of constrained clustering on pixels, told 0 or 1 of every pair."""
-    pixels = pile.inputs.flatten(1).numpy() / 255
-    pairs = np.column_stack(np.triu_indices(len(pixels), 1))
-    same = predicted[pairs[:, 0], pairs[:, 1]] > 0.5
+def _cluster(entry: TransferEntry, learned: Learned, pile: Pile, labels: NDArray[np.int64], n_outputs: int) -> Found:
+    """A method of constrained clustering, told 0 or 1 of every pair; on pixels, or where there are any on features."""
     method = RIVALS[entry.method]
     options: dict[str, object] = {"n_clusters": n_outputs, "random_state": entry.seed}
     if method.finds_n_clusters and entry.classes != "true":
         options["n_clusters"] = None
     if "contradictions" in method().get_params():
         options["contradictions"] = "repair" if method().get_params()["contradictions"] == "refuse" else "accept"
-    fitted = method(**options).fit(pixels, pairs=Pairs.from_arrays(pairs, same))
+    if learned.backbone is None:
+        items = pile.inputs.flatten(1).numpy() / 255
+    else:
+        items = predict_logits(Features(learned.backbone), pile.inputs, mean=pile.mean, std=pile.std).numpy()
+    pairs, quality = None, None
+    if method.uses_pairs:
+        predicted = look(cast(SimilarityModule, learned.similarity), pile).probability().numpy()
+        above = np.triu_indices(len(items), 1)
+        pairs, quality = (
+            Pairs.from_arrays(np.column_stack(above), predicted[above] > 0.5),
+            quality_of(predicted, labels),
+        )
+    fitted = method(**options).fit(items, pairs=pairs)
     outputs = np.asarray(fitted.labels_, dtype=np.int64)
     counted = getattr(fitted, "n_clusters_", None) if options["n_clusters"] is None else None
     n_found = max(n_outputs, int(outputs.max()) + 1)
     return Found(outputs, n_found, counted or n_dominant(outputs, n_found), quality)
 
 
-def _quality(predicted: NDArray[np.float32], same: NDArray[np.bool_]) -> PairQuality:
-    return pair_quality(predicted[np.triu_indices(len(predicted), 1)], same)
+class Features(nn.Module):
+    """A network's features in the place of its logits."""
+
+    def __init__(self, network: nn.Module) -> None:
+        super().__init__()
+        self.network = network
+
+    def forward(self, x: Tensor) -> Tensor:
+        features: Tensor = self.network.features(x)  # type: ignore[operator]
+        return features
+
+
+def quality_of(predicted: NDArray[np.float32], labels: NDArray[np.int64]) -> PairQuality:
+    above = np.triu_indices(len(labels), 1)
+    return pair_quality(predicted[above], (labels[:, None] == labels)[above])
