@@ -32,9 +32,8 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from likewise.clustering.constraints import Constraints, Contradictions, Floats, read_constraints
 from likewise.clustering.k_means import fit_centres
-from likewise.clustering.kernel_k_means import Seed
 from likewise.clustering.masses import Evidence, lower_masses
-from likewise.clustering.method import check_items
+from likewise.clustering.method import Seed, check_items
 from likewise.errors import InputError
 from likewise.pairs import Pairs
 

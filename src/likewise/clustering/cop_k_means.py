@@ -26,7 +26,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from likewise.clustering.colouring import NoColouring, colour
 from likewise.clustering.constraints import Constraints, Contradictions, Floats, Ints, read_constraints
 from likewise.clustering.k_means import nearest
-from likewise.clustering.method import check_items
+from likewise.clustering.method import Seed, check_items
 from likewise.clustering.pck_means import PCKMeans
 from likewise.clustering.penalised import means, settle
 from likewise.clustering.starts import starts
@@ -68,7 +68,7 @@ class COPKMeans(ClusterMixin, BaseEstimator):  # type: ignore[misc]
         max_iter: int = 100,
         max_dead_ends: int = 20_000,
         contradictions: Contradictions = "refuse",
-        random_state: int | np.random.RandomState | None = 0,
+        random_state: Seed = 0,
     ) -> None:
         self.n_clusters = n_clusters
         self.n_init = n_init

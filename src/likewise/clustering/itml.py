@@ -22,7 +22,7 @@ from sklearn.utils import check_random_state
 from likewise.clustering.constraints import Contradictions, Floats, read_constraints
 from likewise.clustering.learned_metric import LearnedMetric
 from likewise.clustering.logdet import Bounds, learn_metric
-from likewise.clustering.method import check_items
+from likewise.clustering.method import Seed, check_items
 from likewise.errors import InputError
 from likewise.pairs import Pairs
 
@@ -68,7 +68,7 @@ class ITML(LearnedMetric, ClusterMixin, BaseEstimator):  # type: ignore[misc]
         tol: float = 1e-4,
         n_init: int = 10,
         contradictions: Contradictions = "accept",
-        random_state: int | np.random.RandomState | None = 0,
+        random_state: Seed = 0,
     ) -> None:
         self.n_clusters = n_clusters
         self.gamma = gamma

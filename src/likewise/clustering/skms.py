@@ -21,8 +21,7 @@ from sklearn.base import BaseEstimator, ClusterMixin
 from likewise.clustering.constraints import Constraints, Contradictions, Floats, read_constraints
 from likewise.clustering.gaussian_kernel import all_distances
 from likewise.clustering.mean_shift import reaches, shift_to_modes
-from likewise.clustering.method import check_items
-from likewise.clustering.neighbour_graph import check_count
+from likewise.clustering.method import check_count, check_items
 from likewise.clustering.skms_kernel import learn_kernel
 from likewise.pairs import Pairs
 
