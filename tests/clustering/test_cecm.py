@@ -168,3 +168,14 @@ def test_the_mass_of_the_empty_set_is_everyones() -> None:
 def test_what_is_refused(arguments: dict[str, object], message: str) -> None:
     with pytest.raises(InputError, match=message):
         CECM(3).set_params(**arguments).fit(X)
+
+
+def test_new_items_go_where_items_without_answers_go() -> None:
+    random = np.random.default_rng(0)
+    X = np.concatenate([random.normal(place, 1, (20, 2)) for place in (0, 6, 12)])
+    found = CECM(n_clusters=3).fit(X)
+    np.testing.assert_array_equal(found.predict(X), found.labels_)
+    pairs = Pairs.from_links([(0, 1)], [(0, 20)])
+    with_answers = CECM(n_clusters=3).fit(X, pairs=pairs)
+    near_centres = with_answers.cluster_centers_ + np.array([0.1, -0.1])
+    np.testing.assert_array_equal(with_answers.predict(near_centres), [0, 1, 2])

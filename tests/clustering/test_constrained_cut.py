@@ -11,7 +11,7 @@ from scipy.optimize import minimize
 from scipy.sparse import csr_array
 
 from likewise.clustering import constrained_cut
-from likewise.clustering.constrained_cut import ConstrainedCut, minimise_cut, onto_simplex
+from likewise.clustering.constrained_cut import ConstrainedCut, change_sides, minimise_cut, onto_simplex
 
 Array = NDArray[np.float64]
 
@@ -99,6 +99,17 @@ def test_the_best_of_all_cuts_is_found(seed: int, gamma: float) -> None:
         assert (np.diff(history) <= 1e-12).all()
     best = min(cost(problem, side) for side in every_cut(10))
     assert min(value for _, value, _ in found) == pytest.approx(best)
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_no_change_of_sides_lowers_the_cost(seed: int) -> None:
+    problem = a_problem(9, seed, gamma=1.0)
+    side = np.random.default_rng(seed).random(9) < 0.5
+    side[:2] = True, False
+    ended, value = change_sides(problem, side, cost(problem, side))
+    assert value == pytest.approx(cost(problem, ended))
+    others = [ended ^ (np.arange(9) == item) for item in range(9)]
+    assert all(cost(problem, other) > value * (1 - 1e-5) for other in others if 0 < other.sum() < 9)
 
 
 def test_a_graph_in_two_parts_costs_nothing() -> None:

@@ -86,3 +86,23 @@ def test_contradictions() -> None:
     with pytest.warns(UserWarning, match="1 of 3 are left out"):
         labels = COPKMeans(3, contradictions="repair").fit(X, pairs=wrong).labels_
     assert labels[0] == labels[1] != labels[2]
+
+
+def test_answers_that_need_more_clusters_are_repaired() -> None:
+    four = Pairs.from_arrays([(5, 6), (5, 7), (5, 8), (6, 7), (6, 8), (7, 8)], [0, 0, 0, 0, 0, 0.4])
+    with pytest.warns(UserWarning, match="do not fit 3 clusters: those about 1 of 6 pairs are left out"):
+        labels = COPKMeans(3, contradictions="repair").fit(X, pairs=four).labels_
+    assert labels[7] == labels[8]
+    assert len(set(labels[5:8])) == 3
+
+
+@pytest.mark.filterwarnings("ignore:The answers contradict:UserWarning", "ignore:Without contradictions:UserWarning")
+@pytest.mark.parametrize("share", [0.3, 1.0])
+def test_many_wrong_answers_are_repaired(share: float) -> None:
+    random = np.random.default_rng(0)
+    left, right = np.triu_indices(60, 1)
+    asked = random.random(len(left)) < share
+    left, right = left[asked], right[asked]
+    said = (y[left] == y[right]) ^ (random.random(len(left)) < 0.1)
+    labels = COPKMeans(3, contradictions="repair").fit(X, pairs=Pairs.from_arrays(np.stack([left, right], 1), said))
+    assert adjusted_rand_score(y, labels.labels_) > 0.95

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from likewise.clustering import distances
-from likewise.clustering.distances import farthest_pair, laplacian_times, squared_distances
+from likewise.clustering.distances import far_pair, farthest_pair, laplacian_times, squared_distances
 
 RANDOM = np.random.default_rng(0)
 LEFT, RIGHT = RANDOM.normal(size=(12, 3)), RANDOM.normal(size=(9, 3))
@@ -37,3 +37,12 @@ def test_farthest_pair(at_once: int, monkeypatch: pytest.MonkeyPatch) -> None:
         apart = ((items[:, None] - items) ** 2).sum(2)
         first, second = farthest_pair(items)
         assert apart[first, second] == pytest.approx(apart.max(), rel=1e-6)
+
+
+def test_two_sweeps_find_a_far_pair() -> None:
+    for start in range(12):
+        apart = ((LEFT[:, None] - LEFT) ** 2).sum(2)
+        first, second = far_pair(LEFT, start)
+        assert first < second
+        assert apart[first, second] in (apart[first].max(), apart[second].max())
+        assert apart[first, second] >= apart[start].max()

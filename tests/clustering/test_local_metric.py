@@ -6,8 +6,9 @@ import numpy as np
 import pytest
 from scipy.optimize import minimize
 
+from likewise.clustering import local_metric
 from likewise.clustering.distances import farthest_pair
-from likewise.clustering.local_metric import Metric, Spread, improve, spread, spread_of_pairs
+from likewise.clustering.local_metric import Metric, Spread, distances_under, improve, spread, spread_of_pairs
 
 RANDOM = np.random.default_rng(0)
 ITEMS = RANDOM.normal(size=(20, 3)) * [1.0, 2.0, 5.0]
@@ -22,6 +23,16 @@ def test_spreads_are_sums_over_rows_and_pairs(full: bool) -> None:
     np.testing.assert_allclose(spread_of_pairs(ITEMS, ends, weight, full), expected if full else expected.diagonal())
     ones = np.ones(20)
     np.testing.assert_allclose(spread(ITEMS, ones, full), ITEMS.T @ ITEMS if full else (ITEMS**2).sum(0))
+
+
+@pytest.mark.parametrize("n_pairs", [0, 5, 300])  # few are listed, many are taken from the products of all
+@pytest.mark.parametrize("full", [False, True])
+def test_distances_under_several_metrics(full: bool, n_pairs: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(local_metric, "AT_ONCE", 6)  # two pairs a block
+    ends, diagonals = RANDOM.integers(0, 20, (n_pairs, 2)), RANDOM.uniform(0.5, 2, (4, 3))
+    metrics = [Metric(np.diag(A) if full else A) for A in diagonals]
+    expected = [[((ITEMS[i] - ITEMS[j]) ** 2 * A).sum() for A in diagonals] for i, j in ends]
+    np.testing.assert_allclose(distances_under(metrics, ITEMS, ends), np.reshape(expected, (-1, 4)), atol=1e-10)
 
 
 def test_without_cannot_links_the_diagonal_is_the_minimum() -> None:

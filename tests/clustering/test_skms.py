@@ -43,11 +43,28 @@ def test_inertia_is_that_of_the_labels() -> None:
 
 def test_the_usual_place_of_a_partner() -> None:
     squared = all_distances(X)
-    places = []
     given = read_constraints(pairs, 60)
-    for i, j in given.must_link:
-        places += [int((squared[i] < squared[i, j]).sum()), int((squared[j] < squared[i, j]).sum())]
+    signed = given.signed.toarray()
+    place = {(i, j): int((squared[i] < squared[i, j]).sum()) for i, j in zip(*signed.nonzero(), strict=True)}
+    credit = [sum(signed[pair] for pair, at in place.items() if at <= most) for most in range(60)]
+    most = max(range(60), key=lambda at: (credit[at], at))
+    places = [at for pair, at in place.items() if signed[pair] > 0 and at <= most]
     assert usual_place(squared, given) == round(float(np.median(places)))
+    must = [at for pair, at in place.items() if signed[pair] > 0]
+    alone = read_constraints(pairs.select(pairs.same > 0.5), 60)  # nothing speaks against any of them
+    assert usual_place(squared, alone) == round(float(np.median(must))) > usual_place(squared, given)
+
+
+def test_must_links_that_are_mostly_wrong_do_not_join_all() -> None:
+    random = np.random.default_rng(0)
+    classes = np.repeat(np.arange(20), 8)
+    left, right = np.triu_indices(160, 1)
+    same = classes[left] == classes[right]
+    said = np.where(same, random.random(len(left)) > 0.1, random.random(len(left)) < 0.06)
+    assert (said & ~same).sum() > (said & same).sum()
+    items = random.normal(size=(20, 30))[classes] + random.normal(size=(160, 30))
+    found = SKMS().fit(items, pairs=Pairs.from_arrays(np.stack([left, right], 1), said))
+    assert adjusted_rand_score(classes, found.labels_) > 0.8
 
 
 def test_the_order_of_items_does_not_matter() -> None:

@@ -147,6 +147,30 @@ def test_every_pair_is_as_likely_and_a_seed_repeats() -> None:
     assert first == again != other
 
 
+def test_a_matrix_gives_the_pairs_it_knows() -> None:
+    nan = float("nan")
+    made = Pairs.from_matrix([[nan, 1, 0.25, nan], [1, 0, nan, nan], [0.25, nan, 1, nan], [nan] * 4])
+    assert triples(made) == [("0", "1", 1.0), ("0", "2", 0.25)]
+    assert made.n_items == 4
+    whole = Pairs.from_matrix(np.equal.outer([5, 5, 6], [5, 5, 6]))
+    assert triples(whole) == triples(Pairs.from_labels([5, 5, 6]))
+
+
+@pytest.mark.parametrize(
+    ("matrix", "message"),
+    [
+        ([1, 0], r"same is int64 of shape \(2,\); give a matrix \(n, n\)"),
+        ([[1, 0, 0], [0, 1, 0]], r"same is int64 of shape \(2, 3\)"),
+        ([[1, 0], [1, 1]], r"same\[0, 1\] is 0 and same\[1, 0\] is 1; make them equal"),
+        ([[1, 0], [float("nan"), 1]], r"same\[0, 1\] is 0.0 and same\[1, 0\] is nan"),
+        ([[1, 2], [2, 1]], "between 0 and 1"),
+    ],
+)
+def test_a_matrix_that_is_refused(matrix: list[list[float]], message: str) -> None:
+    with pytest.raises(InputError, match=message):
+        Pairs.from_matrix(matrix)
+
+
 def test_labels_that_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(InputError, match=r"labels are float64 of shape \(2,\); give one integer or text an item"):
         Pairs.from_labels([0.5, 1.0])

@@ -132,6 +132,31 @@ def landscape(
     typer.echo(f"Wrote {out}.")
 
 
+@app.command()
+def clustering(
+    out: Annotated[Path, typer.Option(help="The JSON file to write.")] = Path("benchmarks/clustering.json"),
+    method: Annotated[list[str] | None, typer.Option(help="One method, or several; all where not given.")] = None,
+    data: Annotated[Path | None, typer.Option(help="Folder of the data sets; otherwise LIKEWISE_DATA.")] = None,
+) -> None:
+    """Every clustering method on about 940 drawings of Omniglot, with an answer, often wrong, about each pair."""
+    _check_writable(out)
+
+    from likewise.benchmarks.clustering import measure, open_pile, record, report
+    from likewise.clustering import METHODS
+    from likewise.training.run_folder import write_json
+
+    names = method or list(METHODS)
+    for name in names:
+        if name not in METHODS:
+            raise InputError(f"There is no method named {name!r}; give --method one of {', '.join(METHODS)}.")
+    pile = open_pile(data)
+    costs = list(measure(pile, names))
+    write_json(out, record(pile, costs))
+    for line in report(costs):
+        typer.echo(line)
+    typer.echo(f"Wrote {out}.")
+
+
 @contextmanager
 def _threads(number: int | None) -> Iterator[None]:
     """So many of torch's threads, if a number is given, and as many as before afterwards."""

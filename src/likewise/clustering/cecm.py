@@ -28,12 +28,12 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, ClusterMixin
 from sklearn.utils import check_random_state
+from sklearn.utils.validation import check_is_fitted, validate_data
 
 from likewise.clustering.constraints import Constraints, Contradictions, Floats, read_constraints
 from likewise.clustering.k_means import fit_centres
-from likewise.clustering.kernel_k_means import Seed
 from likewise.clustering.masses import Evidence, lower_masses
-from likewise.clustering.method import check_items
+from likewise.clustering.method import Seed, check_items
 from likewise.errors import InputError
 from likewise.pairs import Pairs
 
@@ -101,7 +101,15 @@ class CECM(ClusterMixin, BaseEstimator):  # type: ignore[misc]
         self.masses_, self.cluster_centers_, self.objective_ = found
         self.n_iter_ = len(self.objective_)
         self.labels_ = pignistic(self.masses_, self.focal_sets_).argmax(axis=1)
+        self._spread = _spread(items)
         return self
+
+    def predict(self, X: ArrayLike) -> NDArray[np.int64]:
+        """The cluster of the greatest pignistic probability of new items, of which no pair is known."""
+        check_is_fitted(self)
+        items = validate_data(self, X, dtype=np.float64, reset=False)
+        cost = set_costs(items, self.cluster_centers_, self.focal_sets_, self._spread, self.alpha, self.rho)
+        return np.asarray(pignistic(free_masses(cost), self.focal_sets_).argmax(axis=1))
 
 
 class Credal(NamedTuple):
@@ -132,8 +140,7 @@ def focal_sets(n_clusters: int, kind: FocalSets) -> NDArray[np.bool_]:
 
 def minimise(items: Floats, given: Constraints, sets: NDArray[np.bool_], centres: Floats, settings: CECM) -> Credal:
     """Masses and centres in turns, from these centres on."""
-    n, n_sets = len(items), len(sets)
-    spread = float(((items - items.mean(axis=0)) ** 2).sum(axis=1).mean())
+    n, n_sets, spread = len(items), len(sets), _spread(items)
     size = np.maximum(sets.sum(axis=1), 1)
     evidence = Evidence.of(given, sets, settings.xi)
     share = (1 - settings.xi) / (n_sets * n)
@@ -146,18 +153,40 @@ def minimise(items: Floats, given: Constraints, sets: NDArray[np.bool_], centres
             weight[:, 0] = 0.0
             system = per_cluster.T @ (weight.sum(axis=0)[:, None] * per_cluster)  # (K, K)
             centres = np.linalg.lstsq(system, per_cluster.T @ (weight.T @ items), rcond=None)[0]
-        means = per_cluster @ centres  # (F, d)
-        squared = (items**2).sum(axis=1)[:, None] + (means**2).sum(axis=1) - 2 * items @ means.T
-        cost = size**settings.alpha * np.maximum(squared, 0.0) / (spread or 1.0)
-        cost[:, 0] = settings.rho**2
-        cost = share * np.maximum(cost, LEAST)  # (n, F) of m^2
-        if not turn:  # evidential c-means' own masses, as if there were no answers
-            masses = 1 / cost / (1 / cost).sum(axis=1, keepdims=True)
+        cost = share * set_costs(items, centres, sets, spread, settings.alpha, settings.rho)
+        if not turn:
+            masses = free_masses(cost)
         masses, value = lower_masses(masses, cost, evidence)
         objective.append(value)
         if turn and objective[-2] - value <= settings.tol * abs(value):
             break
     return Credal(masses, centres, objective)
+
+
+def set_costs(
+    items: Floats, centres: Floats, sets: NDArray[np.bool_], spread: float, alpha: float, rho: float
+) -> Floats:
+    """(n, F) |A|^alpha d_iA^2, and rho^2 for the empty set: what m_iA^2 costs."""
+    size = np.maximum(sets.sum(axis=1), 1)
+    means = sets / size[:, None] @ centres  # (F, d)
+    squared = (items**2).sum(axis=1)[:, None] + (means**2).sum(axis=1) - 2 * items @ means.T
+    cost = size**alpha * np.maximum(squared, 0.0) / spread
+    cost[:, 0] = rho**2
+    return np.asarray(np.maximum(cost, LEAST))
+
+
+def free_masses(cost: Floats) -> Floats:
+    """(n, F) Evidential c-means' own masses, the best where there are no answers.
+
+    >>> free_masses(np.array([[1.0, 3.0]])).tolist()
+    [[0.75, 0.25]]
+    """
+    return np.asarray(1 / cost / (1 / cost).sum(axis=1, keepdims=True))
+
+
+def _spread(items: Floats) -> float:
+    """The mean squared distance to the mean; 1 where all items are at one place."""
+    return float(((items - items.mean(axis=0)) ** 2).sum(axis=1).mean()) or 1.0
 
 
 def pignistic(masses: Floats, sets: NDArray[np.bool_]) -> Floats:

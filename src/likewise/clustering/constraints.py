@@ -25,6 +25,8 @@ from likewise.pairs.keys import keys, pairs_of
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
 
+DENSE = 1 / 8  # of all pairs: from here on, answers multiply faster as a full matrix
+
 Contradictions = Literal["accept", "refuse", "repair"]
 
 
@@ -114,6 +116,11 @@ def refuse_contradictions(pairs: Pairs) -> None:
             f"The answers contradict one another: {first}. Correct them, or let contradictions be repaired, which "
             "leaves out the least credible answers."
         )
+
+
+def as_it_multiplies(matrix: csr_array) -> csr_array | Floats:
+    """A square matrix in full where it has so many entries that this is faster, else as it is."""
+    return np.asarray(matrix.toarray()) if matrix.nnz > DENSE * matrix.shape[0] ** 2 else matrix
 
 
 def _symmetric(ends: Ints, weight: Floats, n: int) -> csr_array:

@@ -5,12 +5,15 @@
 What chains of must-links hold together moves together. The published algorithm puts one item after the other into the
 nearest cluster that is allowed, and gives up where none is; here a dead end is backed out of (colouring.py), so that it
 ends with labels that keep all constraints, with a proof that there are none, or, after `max_dead_ends`, by saying that
-neither was found. Between two averages, groups then move one by one while J falls. Wagstaff, Cardie, Rogers and
-Schroedl, Constrained k-means clustering with background knowledge, ICML 2001.
+neither was found. Between two averages, groups then move one by one while J falls. Answers that are to be repaired, and
+still do not fit K clusters, are left out where PCK-means breaks them, if it minds answers before distances.
+
+Wagstaff, Cardie, Rogers and Schroedl, Constrained k-means clustering with background knowledge, ICML 2001.
 """
 
 from __future__ import annotations
 
+import warnings
 from typing import ClassVar, Self
 
 import numpy as np
@@ -23,7 +26,8 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from likewise.clustering.colouring import NoColouring, colour
 from likewise.clustering.constraints import Constraints, Contradictions, Floats, Ints, read_constraints
 from likewise.clustering.k_means import nearest
-from likewise.clustering.method import check_items
+from likewise.clustering.method import Seed, check_items
+from likewise.clustering.pck_means import PCKMeans
 from likewise.clustering.penalised import means, settle
 from likewise.clustering.starts import starts
 from likewise.errors import InputError
@@ -41,7 +45,8 @@ class COPKMeans(ClusterMixin, BaseEstimator):  # type: ignore[misc]
     n_init : starts, of which the one with the lowest J in the end is kept; the first is from neighbourhoods.
     max_iter : the most rounds of placing and averaging.
     max_dead_ends : how many to back out of, in a round, before giving up.
-    contradictions : "refuse" or "repair"; a method that keeps every constraint cannot accept them.
+    contradictions : "refuse" or "repair"; a method that keeps every constraint cannot accept them. With "repair", the
+        least credible answers are left out, also where all would need more than K clusters.
 
     Attributes
     ----------
@@ -63,7 +68,7 @@ class COPKMeans(ClusterMixin, BaseEstimator):  # type: ignore[misc]
         max_iter: int = 100,
         max_dead_ends: int = 20_000,
         contradictions: Contradictions = "refuse",
-        random_state: int | np.random.RandomState | None = 0,
+        random_state: Seed = 0,
     ) -> None:
         self.n_clusters = n_clusters
         self.n_init = n_init
@@ -77,35 +82,49 @@ class COPKMeans(ClusterMixin, BaseEstimator):  # type: ignore[misc]
         given = read_constraints(pairs, len(items), self.contradictions, hard=True)
         middle = items.mean(axis=0)
         items = items - middle
-        group, apart = given.component, _between_groups(given)
         random = check_random_state(self.random_state)
+        try:
+            self._search(items, given, random)
+        except NoColouring as none:
+            if self.contradictions != "repair" or pairs is None:
+                raise InputError(self._why_not(none, given)) from none
+            given, labels = self._that_fit(items, pairs, random)
+            self._search(items, given, random, labels)
+        self.cluster_centers_ += middle
+        self.n_iter_ = len(self.objective_)
+        return self
+
+    def _search(
+        self, items: Floats, given: Constraints, random: np.random.RandomState, known: Ints | None = None
+    ) -> None:
+        """The best of some starts; labels (n,) that keep all constraints help where they are known."""
+        group, apart = given.component, _between_groups(given)
+        first = np.unique(group, return_index=True)[1]
         self.objective_ = [np.inf]
         for _, centres in starts(items, group, self.n_clusters, self.n_init, random):
-            placed: Ints | None = None  # (g,) the clusters of the groups
+            placed = None if known is None else known[first]  # (g,) the clusters of the groups
             history: list[float] = []
             while len(history) < self.max_iter:
-                before, placed = placed, self._place(_group_costs(items, group, centres), apart, placed, given)
+                before, placed = placed, self._place(_group_costs(items, group, centres), apart, placed)
                 centres = means(items, placed[group], centres)
                 history.append(float(((items - centres[placed[group]]) ** 2).sum()))
                 if before is not None and (placed == before).all():
                     break
             if placed is not None and history[-1] < self.objective_[-1]:
-                self.labels_, self.cluster_centers_, self.objective_ = placed[group], middle + centres, history
-        self.n_iter_ = len(self.objective_)
-        return self
+                self.labels_, self.cluster_centers_, self.objective_ = placed[group], centres, history
 
     def predict(self, X: ArrayLike) -> NDArray[np.int64]:
         """The nearest centre of each row."""
         check_is_fitted(self)
         return nearest(validate_data(self, X, dtype=np.float64, reset=False), self.cluster_centers_)
 
-    def _place(self, cost: Floats, apart: csr_array, placed: Ints | None, given: Constraints) -> Ints:
+    def _place(self, cost: Floats, apart: csr_array, placed: Ints | None) -> Ints:
         """Clusters for the groups: a new colouring, but where it costs more the one before; then single moves."""
         try:
             coloured, part = colour(cost, apart, self.max_dead_ends)
-        except NoColouring as none:
+        except NoColouring:
             if placed is None:
-                raise InputError(self._why_not(none, given)) from none
+                raise
             coloured, part = placed, np.zeros(len(placed), dtype=np.int64)
         if placed is not None:
             everyone = np.arange(len(placed))
@@ -115,6 +134,27 @@ class COPKMeans(ClusterMixin, BaseEstimator):  # type: ignore[misc]
         links = csr_array(-forbidding * apart)
         costs = cost - links @ np.eye(self.n_clusters)[coloured]
         return settle(costs, coloured, links, lambda h, j, entries: links.data[entries])
+
+    def _that_fit(self, items: Floats, pairs: Pairs, random: np.random.RandomState) -> tuple[Constraints, Ints]:
+        """Constraints that K clusters can keep, and labels that do."""
+        given = read_constraints(pairs, len(items))
+        before_distances = float(len(items))  # what all items pay for their distances is n / 2 at most
+        lenient = PCKMeans(self.n_clusters, weight=before_distances, n_init=self.n_init, random_state=random)
+        labels = lenient.fit(items, pairs=pairs).labels_
+        must, cannot = (labels[ends[:, 0]] == labels[ends[:, 1]] for ends in (given.must_link, given.cannot_link))
+        kept = Constraints(
+            given.n_items,
+            given.must_link[must],
+            given.cannot_link[~cannot],
+            given.must_weight[must],
+            given.cannot_weight[~cannot],
+        )
+        warnings.warn(
+            f"Without contradictions, the answers still do not fit {self.n_clusters} clusters: those about "
+            f"{len(given) - len(kept)} of {len(given)} pairs are left out.",
+            stacklevel=3,
+        )
+        return kept, labels
 
     def _why_not(self, none: NoColouring, given: Constraints) -> str:
         first = np.unique(given.component, return_index=True)[1][none.groups]

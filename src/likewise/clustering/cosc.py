@@ -26,8 +26,7 @@ from sklearn.utils import check_random_state
 
 from likewise.clustering.constrained_cut import ConstrainedCut, Set, minimise_cut
 from likewise.clustering.constraints import Constraints, Contradictions, Floats, Ints, read_constraints
-from likewise.clustering.kernel_k_means import Seed
-from likewise.clustering.method import check_items
+from likewise.clustering.method import Seed, check_items
 from likewise.clustering.neighbour_graph import neighbour_graph
 from likewise.errors import InputError
 from likewise.pairs import Pairs

@@ -25,17 +25,15 @@ from scipy.sparse.linalg import LinearOperator, eigsh, splu
 from sklearn.base import BaseEstimator, ClusterMixin
 from sklearn.utils import check_random_state
 
-from likewise.clustering.constraints import Contradictions, Floats, read_constraints
+from likewise.clustering.constraints import Contradictions, Floats, as_it_multiplies, read_constraints
 from likewise.clustering.k_means import fit_centres
-from likewise.clustering.kernel_k_means import Seed
-from likewise.clustering.method import check_items
+from likewise.clustering.method import Seed, check_items
 from likewise.clustering.neighbour_graph import neighbour_graph
 from likewise.errors import InputError
 from likewise.pairs import Pairs
 
 EPSILON = 1e-6  # makes L definite: without it, the constant vector has no cost at all
 SPARE = 10  # vectors computed beyond those needed: the cheapest are not always those of the greatest 1 / mu
-DENSE = 1 / 8  # from this share of all pairs on, the answers are a full matrix
 
 
 class CSP(ClusterMixin, BaseEstimator):  # type: ignore[misc]
@@ -111,7 +109,7 @@ def constrained_vectors(
     scale = diags_array(root)
     laplacian = csc_array(eye_array(n) - scale @ graph @ scale)
     sparse = csr_array(scale @ signed @ scale) if signed.nnz else csr_array(eye_array(n))
-    answers = sparse.toarray() if sparse.nnz > DENSE * n * n else sparse
+    answers = as_it_multiplies(sparse)
     start = random.uniform(-1, 1, size=n)
     beta = strictness * _eigenvalue(answers, n_vectors, start) if signed.nnz else 0.0
 

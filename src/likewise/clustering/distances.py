@@ -9,6 +9,7 @@ from likewise.clustering.constraints import Floats, Ints
 
 DENSE = 1 / 16  # from this share of all pairs on, a full matrix product is faster than a list of differences
 AT_ONCE = 2**22  # numbers in a block of such a list
+BLOCKS = 8  # of rows, at the least: the more, the less is computed twice
 
 
 def squared_distances(left: Floats, right: Floats, i: Ints, j: Ints) -> Floats:
@@ -43,6 +44,18 @@ def laplacian_times(weight: Floats, i: Ints, j: Ints, items: Floats) -> Floats:
     return np.asarray(degree[:, None] * items - weights @ items)
 
 
+def far_pair(items: Floats, start: int) -> tuple[int, int]:
+    """Two rows that are far apart, if not the farthest: who is farthest from the start, and who from that one.
+
+    >>> far_pair(np.array([[0.0], [5.0], [-1.0], [2.0]]), start=3)
+    (1, 2)
+    """
+    size = (items**2).sum(axis=1)
+    first = int((size - 2 * items @ items[start]).argmax())
+    second = int((size - 2 * items @ items[first]).argmax())
+    return min(first, second), max(first, second)
+
+
 def farthest_pair(items: Floats) -> tuple[int, int]:
     """The two rows that are farthest apart; of nearly equal distances, any: products are of 32 bits, for speed.
 
@@ -52,7 +65,7 @@ def farthest_pair(items: Floats) -> tuple[int, int]:
     short = (items - items.mean(axis=0)).astype(np.float32)
     size = (short**2).sum(axis=1)
     best, pair = -1.0, (0, 0)
-    rows = max(AT_ONCE // len(short), 1)
+    rows = max(min(AT_ONCE // len(short), len(short) // BLOCKS), 1)
     for start in range(0, len(short), rows):  # row blocks, each with the rows from its own start on
         block = short[start : start + rows]
         apart = (size[start : start + rows, None] + size[start:]) - 2 * block @ short[start:].T

@@ -15,15 +15,14 @@ from __future__ import annotations
 from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
-from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, ClusterMixin, TransformerMixin
+from numpy.typing import ArrayLike
+from sklearn.base import BaseEstimator, ClusterMixin
 from sklearn.utils import check_random_state
-from sklearn.utils.validation import check_is_fitted, validate_data
 
 from likewise.clustering.constraints import Contradictions, Floats, read_constraints
-from likewise.clustering.k_means import fit_centres, nearest
+from likewise.clustering.learned_metric import LearnedMetric
 from likewise.clustering.logdet import Bounds, learn_metric
-from likewise.clustering.method import check_items
+from likewise.clustering.method import Seed, check_items
 from likewise.errors import InputError
 from likewise.pairs import Pairs
 
@@ -31,7 +30,7 @@ MOST_ITEMS = 2000  # whose distances the percentiles are taken of
 PERCENTILES = (5.0, 95.0)
 
 
-class ITML(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, BaseEstimator):  # type: ignore[misc]
+class ITML(LearnedMetric, ClusterMixin, BaseEstimator):  # type: ignore[misc]
     """Information-theoretic metric learning, and K-means under its metric.
 
     Parameters
@@ -69,7 +68,7 @@ class ITML(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Base
         tol: float = 1e-4,
         n_init: int = 10,
         contradictions: Contradictions = "accept",
-        random_state: int | np.random.RandomState | None = 0,
+        random_state: Seed = 0,
     ) -> None:
         self.n_clusters = n_clusters
         self.gamma = gamma
@@ -99,22 +98,8 @@ class ITML(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Base
         )
         ends = np.concatenate([given.must_link, given.cannot_link])
         self.components_ = (root @ learn_metric(mapped, ends, loss, max_iter=self.max_steps, tol=self.tol)).T
-        centres = fit_centres(items @ self.components_.T, self.n_clusters, self.n_init, random)
-        self.labels_, self.cluster_centers_ = centres.labels_, centres.cluster_centers_
+        self._cluster(items, random)
         return self
-
-    def transform(self, X: ArrayLike) -> Floats:
-        """Items whose Euclidean distances are those of the learned metric."""
-        check_is_fitted(self)
-        return np.asarray(validate_data(self, X, dtype=np.float64, reset=False) @ self.components_.T)
-
-    def predict(self, X: ArrayLike) -> NDArray[np.int64]:
-        """The nearest centre of each row, under the learned metric."""
-        return nearest(self.transform(X), self.cluster_centers_)
-
-    @property
-    def _n_features_out(self) -> int:
-        return len(self.components_)
 
 
 def _prior_root(items: Floats, prior: str) -> Floats:

@@ -18,7 +18,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from likewise.clustering.constraints import Floats
-from likewise.clustering.method import check_items
+from likewise.clustering.method import Seed, check_items
 from likewise.pairs import Pairs
 
 
@@ -36,9 +36,7 @@ class KMeans(ClusterMixin, BaseEstimator):  # type: ignore[misc]
     uses_pairs: ClassVar[bool] = False
     finds_n_clusters: ClassVar[bool] = False
 
-    def __init__(
-        self, n_clusters: int = 8, *, n_init: int = 10, random_state: int | np.random.RandomState | None = 0
-    ) -> None:
+    def __init__(self, n_clusters: int = 8, *, n_init: int = 10, random_state: Seed = 0) -> None:
         self.n_clusters = n_clusters
         self.n_init = n_init
         self.random_state = random_state
@@ -55,9 +53,7 @@ class KMeans(ClusterMixin, BaseEstimator):  # type: ignore[misc]
         return nearest(validate_data(self, X, dtype=np.float64, reset=False), self.cluster_centers_)
 
 
-def fit_centres(
-    items: Floats, n_clusters: int, n_init: int = 10, random_state: int | np.random.RandomState | None = 0
-) -> Any:
+def fit_centres(items: Floats, n_clusters: int, n_init: int = 10, random_state: Seed = 0) -> Any:
     """scikit-learn's K-means, fitted: what a metric learner ends with."""
     return Lloyd(n_clusters, n_init=n_init, random_state=check_random_state(random_state)).fit(items)
 

@@ -14,8 +14,7 @@ import numpy as np
 from sklearn.utils import check_random_state
 
 from likewise.clustering.constraints import Floats, Ints
-
-Seed = int | np.random.RandomState | None
+from likewise.clustering.method import Seed
 
 
 class Partition(NamedTuple):

@@ -5,17 +5,19 @@
 S is what the items and pairs of a cluster spread, c the weight of its broken cannot-links, n the number of its items,
 r a small number that keeps A finite where nothing spreads. With the farthest two items x', x'' as they are under the
 present A, the minimum is A = n (S + c (x' - x'')(x' - x'')' + n r I)^-1. Other items may be farthest under the new A,
-so that G need not fall: then these count as well, c being shared among the pairs, and it is tried again.
+so that G need not fall: then these count as well, c being shared among the pairs, and it is tried again. To find the
+farthest of n items takes all n^2 distances; two sweeps over the items find far ones, and often show that G has risen.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
 
 from likewise.clustering.constraints import Floats, Ints
-from likewise.clustering.distances import AT_ONCE, farthest_pair
+from likewise.clustering.distances import AT_ONCE, DENSE, far_pair, farthest_pair, squared_distances
 
 TRIES = 8  # to lower G, before the metric is left as it is
 
@@ -84,12 +86,34 @@ def improve(metric: Metric, made: Spread, items: Floats, r: float, separated: bo
     before, farthest = made.cost(metric, items, r), [metric.farthest]
     for _ in range(TRIES):
         better = Metric(_minimiser(made, items[[i for i, _ in farthest]] - items[[j for _, j in farthest]], r))
+        if np.array_equal(better.A, metric.A):
+            return metric
         if separated:
-            better = better._replace(farthest=farthest_pair(better.map(items)))
+            mapped = better.map(items)
+            better = better._replace(farthest=far_pair(mapped, farthest[-1][0]))
+            if made.cost(better, items, r) <= before:
+                better = better._replace(farthest=farthest_pair(mapped))
         if made.cost(better, items, r) <= before:
             return better
         farthest.append(better.farthest)
     return metric
+
+
+def distances_under(metrics: Sequence[Metric], items: Floats, ends: Ints) -> Floats:
+    """(m, metrics) The squared distances of listed pairs under each metric.
+
+    Weights of features share the squared differences: one product for all metrics.
+    """
+    i, j = ends.T
+    if metrics[0].A.ndim == 2 or len(ends) > DENSE * len(items) ** 2:
+        mapped = (metric.map(items) for metric in metrics)
+        return np.stack([squared_distances(under, under, i, j) for under in mapped], axis=1)
+    weights = np.stack([metric.A for metric in metrics], axis=1)  # (d, metrics)
+    rows = max(AT_ONCE // items.shape[1], 1)
+    apart = np.empty((len(ends), len(metrics)))
+    for part in (slice(start, start + rows) for start in range(0, len(ends), rows)):
+        apart[part] = (items[i[part]] - items[j[part]]) ** 2 @ weights
+    return apart
 
 
 def _minimiser(made: Spread, far: Floats, r: float) -> Floats:

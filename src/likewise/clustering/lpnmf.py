@@ -29,8 +29,7 @@ from sklearn.utils import check_random_state
 
 from likewise.clustering.constraints import Floats
 from likewise.clustering.k_means import fit_centres
-from likewise.clustering.kernel_k_means import Seed
-from likewise.clustering.method import check_items
+from likewise.clustering.method import Seed, check_items
 from likewise.clustering.neighbour_graph import neighbour_graph
 from likewise.errors import InputError
 from likewise.pairs import Pairs

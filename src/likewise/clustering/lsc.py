@@ -27,9 +27,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from likewise.clustering.constraints import Floats
 from likewise.clustering.k_means import fit_centres, nearest
-from likewise.clustering.kernel_k_means import Seed
-from likewise.clustering.method import check_items
-from likewise.clustering.neighbour_graph import check_count
+from likewise.clustering.method import Seed, check_count, check_items
 from likewise.pairs import Pairs
 
 

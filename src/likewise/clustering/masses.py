@@ -14,9 +14,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
-from likewise.clustering.constraints import Constraints, Floats
+from likewise.clustering.constraints import Constraints, Floats, as_it_multiplies
 
-DENSE = 1 / 8  # from this share of all pairs on, the answers are a full matrix
 STEPS, LEAST_GAIN = 50, 1e-5  # of masses, before the centres are moved
 
 
@@ -33,11 +32,10 @@ class Evidence(NamedTuple):
     @classmethod
     def of(cls, given: Constraints, sets: NDArray[np.bool_], xi: float) -> Self:
         total = float(given.must_weight.sum() + given.cannot_weight.sum())
-        n = given.n_items
-        kept = [links.toarray() if links.nnz > DENSE * n * n else links for links in (given.must, given.cannot)]
+        must, cannot = as_it_multiplies(given.must), as_it_multiplies(given.cannot)
         size = sets.sum(axis=1)
         meet = (sets.astype(np.float64) @ sets.T > 0).astype(np.float64)
-        return cls(kept[0], kept[1], (size > 0) * 1.0, (size == 1) * 1.0, meet, xi / total if total else 0.0)
+        return cls(must, cannot, (size > 0) * 1.0, (size == 1) * 1.0, meet, xi / total if total else 0.0)
 
     def gradient(self, masses: Floats) -> Floats:
         """(n, F) of q; q itself is half of its product with the masses, being bilinear."""

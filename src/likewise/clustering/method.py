@@ -15,6 +15,7 @@ A method is a scikit-learn estimator of its own, `class Name(ClusterMixin, BaseE
 
 from __future__ import annotations
 
+import numbers
 from typing import Any, ClassVar, Protocol, Self
 
 import numpy as np
@@ -24,6 +25,8 @@ from sklearn.utils.validation import validate_data
 from likewise.clustering.constraints import Floats
 from likewise.errors import InputError
 from likewise.pairs import Pairs
+
+Seed = int | np.random.RandomState | None
 
 
 class Method(Protocol):
@@ -48,3 +51,10 @@ def check_items(method: Any, X: ArrayLike) -> Floats:
     if n_clusters > len(items):
         raise InputError(f"n_clusters is {n_clusters}, but X has {len(items)} items; give {len(items)} at most.")
     return items
+
+
+def check_count(name: str, value: Any) -> int:
+    """A whole number from 1, or a message that says what it should be."""
+    if isinstance(value, bool) or not isinstance(value, numbers.Integral) or value < 1:
+        raise InputError(f"{name} must be a whole number from 1, got {value!r}.")
+    return int(value)

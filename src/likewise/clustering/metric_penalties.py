@@ -10,7 +10,7 @@ from scipy.sparse import csr_array
 
 from likewise.clustering.constraints import Constraints, Floats, Ints
 from likewise.clustering.distances import farthest_pair, squared_distances
-from likewise.clustering.local_metric import Metric, Spread, improve, spread, spread_of_pairs
+from likewise.clustering.local_metric import Metric, Spread, distances_under, improve, spread, spread_of_pairs
 from likewise.clustering.penalised import Neighbourhoods, settle
 from likewise.clustering.starts import linked_inside, neighbourhoods
 
@@ -71,12 +71,9 @@ class MetricPenalties:
             return np.asarray(np.abs(links.data[entries]) * apart - widest[g] * cannot[entries])
 
         ends, credit = linked_inside(self.given, self.group)
-        inside = np.empty((len(ends), len(centres)))
-        for g, metric in enumerate(metrics):
-            mapped = metric.map(items)
-            apart = squared_distances(mapped, mapped, ends[:, 0], ends[:, 1])
-            clusters = slice(None) if len(metrics) == 1 else slice(g, g + 1)
-            inside[:, clusters] = (np.abs(credit) * apart + widest[g] * np.minimum(credit, 0.0))[:, None]
+        apart = distances_under(metrics, items, ends)
+        inside = np.abs(credit)[:, None] * apart + np.minimum(credit, 0.0)[:, None] * widest  # (m, metrics)
+        inside = np.broadcast_to(inside, (len(ends), len(centres)))
         return settle(cost, labels, links, pull, Neighbourhoods(self.group, ends, inside))
 
     def _costs(self, metrics: Sequence[Metric], labels: Ints, centres: Floats) -> tuple[Floats, list[Floats]]:

@@ -19,15 +19,14 @@ from collections.abc import Callable
 from typing import ClassVar, Literal, Self
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
-from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, ClusterMixin, TransformerMixin
+from numpy.typing import ArrayLike
+from sklearn.base import BaseEstimator, ClusterMixin
 from sklearn.utils import check_random_state
-from sklearn.utils.validation import check_is_fitted, validate_data
 
 from likewise.clustering.constraints import Constraints, Contradictions, Floats, read_constraints
 from likewise.clustering.distances import laplacian_times, squared_distances
-from likewise.clustering.k_means import fit_centres, nearest
-from likewise.clustering.method import check_items
+from likewise.clustering.learned_metric import LearnedMetric
+from likewise.clustering.method import Seed, check_items
 from likewise.errors import InputError
 from likewise.pairs import Pairs
 
@@ -36,7 +35,7 @@ FEW = 2  # pairs an item: so many are listed
 Step = Callable[[Floats], tuple[float, Floats]]  # L -> the first sum, and H L / ||H L||
 
 
-class MMC(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, BaseEstimator):  # type: ignore[misc]
+class MMC(LearnedMetric, ClusterMixin, BaseEstimator):  # type: ignore[misc]
     """Mahalanobis metric for clustering, and K-means under it; without pairs, plain K-means.
 
     Parameters
@@ -73,7 +72,7 @@ class MMC(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, BaseE
         tol: float = 1e-6,
         n_init: int = 10,
         contradictions: Contradictions = "accept",
-        random_state: int | np.random.RandomState | None = 0,
+        random_state: Seed = 0,
     ) -> None:
         self.n_clusters = n_clusters
         self.metric = metric
@@ -95,8 +94,7 @@ class MMC(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, BaseE
             self._learn(items, given)
         self.n_iter_ = max(len(self.objective_), 1)
         random = check_random_state(self.random_state)
-        centres = fit_centres(items @ self.components_.T, self.n_clusters, self.n_init, random)
-        self.labels_, self.cluster_centers_ = centres.labels_, centres.cluster_centers_
+        self._cluster(items, random)
         return self
 
     def _learn(self, items: Floats, given: Constraints) -> None:
@@ -110,19 +108,6 @@ class MMC(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, BaseE
         factor = _unit(np.eye(len(root)) if root.ndim == 2 else np.ones(len(root)))
         best, self.objective_ = _ascend(step, factor, self.max_iter, self.tol)
         self.components_ = (root @ best).T if root.ndim == 2 else np.diag(root * best)
-
-    def transform(self, X: ArrayLike) -> Floats:
-        """Items whose Euclidean distances are those of the learned metric."""
-        check_is_fitted(self)
-        return np.asarray(validate_data(self, X, dtype=np.float64, reset=False) @ self.components_.T)
-
-    def predict(self, X: ArrayLike) -> NDArray[np.int64]:
-        """The nearest centre of each row, under the learned metric."""
-        return nearest(self.transform(X), self.cluster_centers_)
-
-    @property
-    def _n_features_out(self) -> int:
-        return len(self.components_)
 
 
 def _inverse_root(items: Floats, given: Constraints, regularisation: float, full: bool) -> Floats:

@@ -23,7 +23,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from likewise.clustering.constraints import Contradictions, read_constraints
 from likewise.clustering.local_metric import Metric
-from likewise.clustering.method import check_items
+from likewise.clustering.method import Seed, check_items
 from likewise.clustering.metric_penalties import MetricPenalties
 from likewise.clustering.penalised import means
 from likewise.clustering.starts import starts
@@ -70,7 +70,7 @@ class MPCKMeans(ClusterMixin, BaseEstimator):  # type: ignore[misc]
         n_init: int = 1,
         max_iter: int = 50,
         contradictions: Contradictions = "accept",
-        random_state: int | np.random.RandomState | None = 0,
+        random_state: Seed = 0,
     ) -> None:
         self.n_clusters = n_clusters
         self.metric = metric

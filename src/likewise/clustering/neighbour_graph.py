@@ -2,22 +2,14 @@
 
 from __future__ import annotations
 
-import numbers
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 from scipy.sparse import coo_array, csr_array
 from sklearn.neighbors import NearestNeighbors
 
 from likewise.clustering.constraints import Floats
-from likewise.errors import InputError
-
-
-def check_count(name: str, value: Any) -> int:
-    """A whole number from 1, or a message that says what it should be."""
-    if isinstance(value, bool) or not isinstance(value, numbers.Integral) or value < 1:
-        raise InputError(f"{name} must be a whole number from 1, got {value!r}.")
-    return int(value)
+from likewise.clustering.method import check_count
 
 
 def neighbour_graph(items: Floats, neighbours: int, weights: Literal["one", "gaussian"]) -> csr_array:

@@ -20,7 +20,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from likewise.clustering.constraints import Constraints, Contradictions, Floats, Ints, read_constraints
 from likewise.clustering.k_means import nearest
-from likewise.clustering.method import check_items
+from likewise.clustering.method import Seed, check_items
 from likewise.clustering.penalised import Neighbourhoods, means, settle
 from likewise.clustering.starts import linked_inside, neighbourhoods, starts
 from likewise.pairs import Pairs
@@ -57,7 +57,7 @@ class PCKMeans(ClusterMixin, BaseEstimator):  # type: ignore[misc]
         n_init: int = 5,
         max_iter: int = 100,
         contradictions: Contradictions = "accept",
-        random_state: int | np.random.RandomState | None = 0,
+        random_state: Seed = 0,
     ) -> None:
         self.n_clusters = n_clusters
         self.weight = weight

@@ -26,36 +26,38 @@ class Comparisons:
     def __init__(self, given: Constraints, rho: float, gamma: float) -> None:
         links = np.concatenate([given.must_link, given.cannot_link])
         weight = np.concatenate([given.must_weight, given.cannot_weight])
-        self.n_links, self.rho = len(links), rho
-        self.row = np.concatenate([links[:, 0], links[:, 1]])  # (2m,) each pair is seen from both of its items
-        self.pair = np.tile(np.arange(len(links)), 2)
-        must = np.tile(np.arange(len(links)) < len(given.must_link), 2)
+        n, self.n_links, self.rho = given.n_items, len(links), rho
+        seen_from = np.concatenate([links[:, 0], links[:, 1]])  # (2m,) each pair is seen from both of its items
+        by_row = np.argsort(seen_from, kind="stable")
+        self.row, self.pair = seen_from[by_row], np.tile(np.arange(len(links)), 2)[by_row]
+        must = self.pair < len(given.must_link)
         self.must, self.cannot = np.where(must, weight[self.pair], 0.0), np.where(must, 0.0, weight[self.pair])
-        n = given.n_items
+        self.factor = np.where(must, rho, 1.0)
+        self.count = np.bincount(self.row, minlength=n)
+        self.stop = np.cumsum(self.count)  # where the pairs of each item end
         total = float(np.bincount(self.row, self.must, n) @ np.bincount(self.row, self.cannot, n))
         self.n_comparisons = int(np.bincount(self.row[must], minlength=n) @ np.bincount(self.row[~must], minlength=n))
         self.scale = gamma * n / total if total > 0 else 0.0
-        self.first = np.searchsorted(np.sort(self.row), np.arange(n))  # where the pairs of an item begin, once sorted
 
     def __call__(self, distance: Floats) -> tuple[float, Floats]:
-        value = np.where(self.must > 0, self.rho, 1.0) * distance[self.pair]
-        order = np.lexsort((value, self.row))
-        row, value, must, cannot = self.row[order], value[order], self.must[order], self.cannot[order]
-        nearer = [_before(cannot * value**power, self.first[row]) for power in range(3)]  # of the cannot-links
-        beyond = [_after(must * value**power, self.first[row], row) for power in range(2)]  # of the must-links
-        paid = must * (value**2 * nearer[0] - 2 * value * nearer[1] + nearer[2])
-        slope = 2 * self.rho * must * (value * nearer[0] - nearer[1]) - 2 * cannot * (beyond[1] - value * beyond[0])
+        value = self.factor * distance[self.pair]
+        above = max(2 * float(value.max(initial=0.0)), np.finfo(np.float64).tiny)
+        order = np.argsort(self.row + value / above)  # by row and then by value: what rounding makes equal pays alike
+        value, must, cannot = value[order], self.must[order], self.cannot[order]
+        weighted, pulled = cannot * value, must * value
+        nearer = [self._before(term) for term in (cannot, weighted, weighted * value)]  # of the cannot-links
+        beyond = [self._after(term) for term in (must, pulled)]  # of the must-links
+        paid = pulled * (value * nearer[0] - 2 * nearer[1]) + must * nearer[2]
+        slope = 2 * self.rho * (pulled * nearer[0] - must * nearer[1]) - 2 * (cannot * beyond[1] - weighted * beyond[0])
         by_pair = np.bincount(self.pair[order], slope, self.n_links)
         return self.scale * max(float(paid.sum()), 0.0), np.asarray(self.scale * by_pair, dtype=np.float64)
 
+    def _before(self, term: Floats) -> Floats:
+        """The sum of the terms before each place, from the first of its row on."""
+        running = np.concatenate([[0.0], np.cumsum(term)])
+        return np.asarray(running[:-1] - np.repeat(running[self.stop - self.count], self.count))
 
-def _before(term: Floats, first: Floats) -> Floats:
-    """The sum of the terms before each place, from the first of its row on."""
-    running = np.concatenate([[0.0], np.cumsum(term)])
-    return np.asarray(running[:-1] - running[first])
-
-
-def _after(term: Floats, first: Floats, row: Floats) -> Floats:
-    """The sum of the terms after each place, to the last of its row."""
-    whole = np.bincount(row, term)
-    return np.asarray(whole[row] - _before(term, first) - term)
+    def _after(self, term: Floats) -> Floats:
+        """The sum of the terms after each place, to the last of its row."""
+        running = np.concatenate([[0.0], np.cumsum(term)])
+        return np.asarray(np.repeat(running[self.stop], self.count) - running[1:])

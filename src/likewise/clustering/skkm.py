@@ -14,8 +14,8 @@ from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator, ClusterMixin
 
 from likewise.clustering.constraints import Contradictions, read_constraints
-from likewise.clustering.kernel_k_means import Seed, kernel_k_means
-from likewise.clustering.method import check_items
+from likewise.clustering.kernel_k_means import kernel_k_means
+from likewise.clustering.method import Seed, check_items
 from likewise.clustering.skms_kernel import learn_kernel
 from likewise.pairs import Pairs
 

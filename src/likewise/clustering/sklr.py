@@ -20,10 +20,9 @@ from sklearn.base import BaseEstimator, ClusterMixin
 
 from likewise.clustering.constraints import Constraints, Contradictions, Floats, read_constraints
 from likewise.clustering.gaussian_kernel import all_distances, factor, locally_scaled
-from likewise.clustering.kernel_k_means import Seed, kernel_k_means
+from likewise.clustering.kernel_k_means import kernel_k_means
 from likewise.clustering.logdet import learn_metric
-from likewise.clustering.method import check_items
-from likewise.clustering.neighbour_graph import check_count
+from likewise.clustering.method import Seed, check_count, check_items
 from likewise.clustering.relative import Comparisons
 from likewise.errors import InputError
 from likewise.pairs import Pairs

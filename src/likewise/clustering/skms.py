@@ -5,7 +5,9 @@
 
 Anand, Mittal, Tuzel and Meer, Semi-supervised kernel mean shift clustering, IEEE TPAMI 36 (6), 2014. The reach of an
 item is the distance to its k-th neighbour, where k is the median, over the must-links, of the place that the one item
-has among the neighbours of the other. Two modes are one where they are as near as a must-link should be.
+has among the neighbours of the other. Two modes are one where they are as near as a must-link should be. Beyond the
+place up to which must-links outweigh cannot-links the most, must-links are not asked: there, they are likelier to be
+wrong. Where most are, as among all pairs of a predicted similarity, the median over all reaches into other clusters.
 """
 
 from __future__ import annotations
@@ -19,8 +21,7 @@ from sklearn.base import BaseEstimator, ClusterMixin
 from likewise.clustering.constraints import Constraints, Contradictions, Floats, read_constraints
 from likewise.clustering.gaussian_kernel import all_distances
 from likewise.clustering.mean_shift import reaches, shift_to_modes
-from likewise.clustering.method import check_items
-from likewise.clustering.neighbour_graph import check_count
+from likewise.clustering.method import check_count, check_items
 from likewise.clustering.skms_kernel import learn_kernel
 from likewise.pairs import Pairs
 
@@ -78,7 +79,7 @@ class SKMS(ClusterMixin, BaseEstimator):  # type: ignore[misc]
 
 
 def usual_place(squared: Floats, given: Constraints) -> int:
-    """The median, over must-links both ways, of how many items are as near to the one as the other is.
+    """The median, over credible must-links both ways, of how many items are as near to the one as the other is.
 
     >>> squared = all_distances(np.array([[0.0], [1.0], [3.0], [7.0]]))
     >>> usual_place(squared, Constraints(4, np.array([[0, 2]]), np.empty((0, 2), int), np.ones(1), np.empty(0)))
@@ -87,5 +88,13 @@ def usual_place(squared: Floats, given: Constraints) -> int:
     if not len(given.must_link):
         return max(1, round(float(np.sqrt(len(squared)))))  # a usual choice where nothing is known
     place = squared.argsort(axis=1, kind="stable").argsort(axis=1)  # 0 is the item itself
-    i, j = given.must_link.T
-    return max(1, round(float(np.median(np.concatenate([place[i, j], place[j, i]])))))
+    must, cannot = (
+        np.concatenate([place[ends[:, 0], ends[:, 1]], place[ends[:, 1], ends[:, 0]]])
+        for ends in (given.must_link, given.cannot_link)
+    )
+    n = len(squared)
+    pro = np.bincount(must, np.tile(given.must_weight, 2), n)
+    contra = np.bincount(cannot, np.tile(given.cannot_weight, 2), n)
+    last = n - 1 - int(np.cumsum(pro - contra)[::-1].argmax())  # of equals, the farthest
+    credible = must[must <= last]
+    return max(1, round(float(np.median(credible if len(credible) else must))))

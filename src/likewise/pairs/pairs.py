@@ -150,6 +150,26 @@ class Pairs:
         return replace(made, n_items=len(labels))
 
     @classmethod
+    def from_matrix(cls, same: ArrayLike) -> Self:
+        """Answers from a symmetric matrix (n, n), with NaN for pairs that nobody knows; its diagonal says nothing.
+
+        >>> Pairs.from_matrix([[1, 1, 0], [1, 1, float("nan")], [0, float("nan"), 1]])
+        Pairs(2 answers about 3 items: 1 same, 1 different)
+        """
+        matrix = np.asarray(same)
+        if matrix.ndim != 2 or len(set(matrix.shape)) != 1 or matrix.dtype.kind not in "fbiu":
+            raise InputError(f"same is {matrix.dtype} of shape {matrix.shape}; give a matrix (n, n) of numbers.")
+        left, right = np.triu_indices(len(matrix), 1)
+        above, below = matrix[left, right].astype(np.float64), matrix[right, left].astype(np.float64)
+        differ = (above != below) & ~(np.isnan(above) & np.isnan(below))
+        if differ.any():
+            i, j = left[differ][0], right[differ][0]
+            raise InputError(f"same[{i}, {j}] is {matrix[i, j]} and same[{j}, {i}] is {matrix[j, i]}; make them equal.")
+        known = ~np.isnan(above)
+        made = cls.from_arrays(np.stack([left, right], 1)[known], above[known])
+        return replace(made, n_items=len(matrix))
+
+    @classmethod
     def _from_columns(cls, given: dict[str, Any], source: Source) -> Self:
         made = {
             name: values if source.unit == "line" else columns.column(name, values, source)
