@@ -144,11 +144,7 @@ def _cluster(entry: TransferEntry, learned: Learned, pile: Pile, labels: NDArray
     pairs, quality = None, None
     if method.uses_pairs:
         predicted = look(cast(SimilarityModule, learned.similarity), pile).probability().numpy()
-        above = np.triu_indices(len(items), 1)
-        pairs, quality = (
-            Pairs.from_arrays(np.column_stack(above), predicted[above] > 0.5),
-            quality_of(predicted, labels),
-        )
+        pairs, quality = Pairs.from_matrix(predicted > 0.5), quality_of(predicted, labels)
     fitted = method(**options).fit(items, pairs=pairs)
     outputs = np.asarray(fitted.labels_, dtype=np.int64)
     counted = getattr(fitted, "n_clusters_", None) if options["n_clusters"] is None else None
