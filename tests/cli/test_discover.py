@@ -93,7 +93,10 @@ def test_what_a_run_holds_and_says(blobs: Path) -> None:
     assert metrics["similarity"]["same_precision"] > 0.8
     assert metrics["trust"]["doubts"] == []
     with (out / "history.csv").open() as file:
-        assert [row["stage"] for row in csv.DictReader(file)] == ["similarity"] * 10 + ["classifier"] * 2
+        rows = list(csv.DictReader(file))
+    assert [row["stage"] for row in rows] == ["similarity"] * 10 + ["classifier"] * 4
+    assert [(row["round"], row["epoch"]) for row in rows[10:]] == [("1", "1"), ("1", "2"), ("2", "3"), ("2", "4")]
+    assert {path.name for path in (out / "stages").iterdir()} == {"similarity", "round1", "round2"}
 
     printed = (blobs / "printed.txt").read_text()
     assert "pile.csv: 120 items without labels\n" in printed
@@ -148,7 +151,7 @@ def test_the_same_command_again_goes_on_or_says_that_it_is_finished(
     gone_on = discover(run, blobs, "run")
     assert gone_on.exit_code == 0, gone_on.output
     assert (blobs / "run" / "classes.csv").read_bytes() == classes
-    assert len(stages) == 2
+    assert len(stages) == 3
     assert all(path.stat().st_mtime_ns == time for path, time in stages.items())  # nothing was learned again
     with monkeypatch.context() as patch:
         patch.setattr(SimilarityNetwork, "fit", lambda *_: pytest.fail("it was finished"))

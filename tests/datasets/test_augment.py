@@ -167,6 +167,14 @@ def test_default_does_nothing_and_draws_nothing() -> None:
     assert torch.equal(source.get_state(), before)
 
 
+def test_half_as_strong() -> None:
+    strong = Augmentation(crop_padding=3, flip=True, degrees=10, translate=0.2, scale=(0.5, 1.6), shear=8)
+    assert strong.halved() == Augmentation(
+        crop_padding=2, flip=True, degrees=5, translate=0.1, scale=(0.75, 1.3), shear=4
+    )
+    assert Augmentation().halved() == Augmentation()
+
+
 def test_json_and_back() -> None:
     assert Augmentation(**json.loads(json.dumps(asdict(EVERYTHING)))) == EVERYTHING
 

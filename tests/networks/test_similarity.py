@@ -354,6 +354,22 @@ def test_views_are_averaged_within_the_head() -> None:
     )
 
 
+@pytest.mark.parametrize("head", ["pairs", "cosine"])
+def test_the_head_on_another_backbone(head: Literal["pairs", "cosine"]) -> None:
+    first, second = (build("mlp", 3, (5,), seed=seed) for seed in (1, 2))
+    network = SimilarityModule(first, hidden=6, head=head)
+    network.slope.fill_(2.0)
+    other = network.with_backbone(second)
+    assert other.backbone is second
+    assert network.backbone is first
+    x = torch.randn(7, 5)
+    expected = (2 * network.head.eval()(second.eval().features(x))).sigmoid()  # type: ignore[operator]
+    torch.testing.assert_close(other.similarity(x), (expected + expected.T) / 2)
+    with torch.no_grad():
+        other.head.first.weight.zero_()
+    assert network.head.first.weight.abs().sum() > 0  # the head was copied
+
+
 def test_a_backbone_that_does_not_say_its_width_is_told_it() -> None:
     backbone = build("mlp", 1, (4,))
     del backbone.n_features

@@ -1,11 +1,13 @@
-"""The first partition: on rings that k-means cannot tell apart, on groups, and where there is nothing to part."""
+"""Spectral partitions: rings that k-means cannot tell apart, groups, nothing to part; eigenvectors against others'."""
 
 from __future__ import annotations
 
 import numpy as np
 import pytest
+from sklearn.manifold import spectral_embedding
 
-from likewise.supervision import cosine_affinity, spectral_partition
+from likewise.supervision import cosine_affinity, spectral_opinions, spectral_partition
+from likewise.supervision.partition import spectral_rows
 
 
 def agrees(found: np.ndarray, truth: np.ndarray) -> bool:
@@ -52,3 +54,51 @@ def test_an_item_like_no_other_is_no_error() -> None:
     affinity[11] = affinity[:, 11] = 0
     found = spectral_partition(affinity, 3)
     assert agrees(found[:11], np.repeat([0, 1, 2], 4)[:11])
+
+
+def test_rows_are_those_of_numpy_and_scikit_learn() -> None:
+    random = np.random.default_rng(2)
+    z = random.normal(size=(15, 4))
+    z /= np.linalg.norm(z, axis=1, keepdims=True)
+    affinity = cosine_affinity(z)
+    kept = affinity.copy()
+    found = spectral_rows(affinity, 4)
+    np.testing.assert_array_equal(affinity, kept)
+
+    plain = np.array([[0 if i == j else affinity[i, j] for j in range(15)] for i in range(15)])
+    degree = plain.sum(1)
+    plain = np.array([[plain[i, j] / np.sqrt(degree[i] * degree[j]) for j in range(15)] for i in range(15)])
+    values, vectors = np.linalg.eigh(plain)
+    largest = vectors[:, np.argsort(values)[-4:]]
+    largest /= np.linalg.norm(largest, axis=1, keepdims=True)
+    theirs = spectral_embedding(affinity, n_components=4, drop_first=False, random_state=0)
+    theirs /= np.linalg.norm(theirs, axis=1, keepdims=True)
+    np.testing.assert_allclose(np.linalg.norm(found, axis=1), 1)
+    for rows in (largest, theirs):  # eigenvectors may differ in their signs, angles between rows may not
+        np.testing.assert_allclose(found @ found.T, rows @ rows.T, atol=1e-6)
+
+
+def test_opinions_are_of_each_affinity() -> None:
+    first, second = np.arange(24) % 3, np.arange(24) // 8
+    affinities = [0.01 + (group[:, None] == group) for group in (first, second)]
+    opinions = spectral_opinions(affinities, 3)
+    assert opinions.shape == (24, 8)
+    assert opinions.dtype == np.int64
+    assert all(agrees(column, first) for column in opinions.T[:4])
+    assert all(agrees(column, second) for column in opinions.T[4:])
+    assert all(agrees(column, first) for column in spectral_opinions(affinities[:1], 3).T)
+    assert spectral_opinions(affinities[:1], 3).shape == (24, 8)
+
+
+def test_opinions_differ_where_clusters_are_hard_to_tell_apart_and_the_seed_decides() -> None:
+    z = np.random.default_rng(0).normal(size=(60, 8))
+    z /= np.linalg.norm(z, axis=1, keepdims=True)
+    opinions = spectral_opinions([cosine_affinity(z)], 6)
+    assert len({tuple(np.unique(column, return_index=True)[1]) for column in opinions.T}) > 1
+    assert all(set(column) == set(range(6)) for column in opinions.T)
+    np.testing.assert_array_equal(opinions, spectral_opinions([cosine_affinity(z)], 6))
+    np.testing.assert_array_equal(opinions[:, 1:], spectral_opinions([cosine_affinity(z)], 6, seed=1)[:, :-1])
+
+
+def test_opinions_of_as_many_classes_as_items() -> None:
+    np.testing.assert_array_equal(spectral_opinions([np.ones((3, 3))] * 2, 3), [[0], [1], [2]])

@@ -12,6 +12,7 @@ import torch
 from torch import nn
 
 from likewise import Pairs
+from likewise.datasets import Augmentation, Jitter
 from likewise.evaluation import accuracy, confusion, match_outputs
 from likewise.networks import build
 from likewise.supervision import AnswerKnowledge
@@ -136,3 +137,16 @@ def test_stages_resume(tmp_path: Path) -> None:
         assert learned.history == whole.history
         for name, tensor in whole.network.state_dict().items():
             assert torch.equal(tensor, learned.network.state_dict()[name])
+
+
+def test_views_to_be_judged_are_nearer() -> None:
+    strong = Augmentation(degrees=10, crop_padding=4)
+    pile = Pile(torch.zeros(3, 1, 8, 8, dtype=torch.uint8), (0.1,), (0.2,), strong)
+    judged = pile.to_be_judged()
+    assert judged.augment == Augmentation(degrees=5, crop_padding=2)
+    assert pile.augment is strong
+    assert judged.inputs is pile.inputs
+    assert (judged.mean, judged.std) == ((0.1,), (0.2,))
+    jitter = Jitter(0.1, (1.0,))  # of features, which are judged as they were learned
+    assert Pile(torch.zeros(3, 1), augment=jitter).to_be_judged().augment is jitter
+    assert Pile(torch.zeros(3, 1)).to_be_judged().augment is None

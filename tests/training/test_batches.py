@@ -55,6 +55,19 @@ def test_order_depends_on_seed_and_epoch_alone() -> None:
     assert torch.cat(EpochOrder(50, 7, 1, shuffle=False).chunks(2)).tolist() == list(range(50))
 
 
+def test_views_of_an_item_are_in_one_batch_and_each_is_augmented_on_its_own() -> None:
+    once, twice = EpochOrder(11, 4, seed=3), EpochOrder(11, 4, seed=3, views=2)
+    assert len(twice) == len(once)
+    for single, double in zip(once.chunks(2), twice.chunks(2), strict=True):
+        assert double.tolist() == 2 * single.tolist()
+    data = images(11)
+    batches = TensorBatches(data, torch.arange(11), 4, augment=Augmentation(crop_padding=2), order=twice)
+    for batch in batches.epoch(0):
+        first, second = batch.inputs.chunk(2)
+        assert torch.equal(batch.index, batch.labels)
+        assert not torch.equal(first, second)
+
+
 def test_any_step_can_be_had_again_with_its_augmentation() -> None:
     batches = TensorBatches(images(20), torch.arange(20), 3, seed=5, augment=Augmentation(crop_padding=2, flip=True))
     whole = list(batches.epoch(3))

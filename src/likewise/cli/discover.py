@@ -47,7 +47,7 @@ def discover(
     similarity_epochs: Annotated[
         int | None, typer.Option(min=1, help="Of learning what is the same; by default 600 to 2,400 steps.")
     ] = None,
-    epochs: Annotated[int, typer.Option(min=1, help="Of learning the classes that were found.")] = 20,
+    epochs: Annotated[int, typer.Option(min=1, help="Of learning the classes, in each of two rounds.")] = 10,
     size: Annotated[
         int, typer.Option(min=1, help="The side in pixels that images from files are brought to; with --known.")
     ] = 32,

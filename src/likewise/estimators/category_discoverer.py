@@ -19,6 +19,7 @@ from likewise.estimators.inputs import are_images, read_images, seed_of
 from likewise.estimators.pair_classifier import PairClassifier
 from likewise.estimators.similarity_matrix import pairwise_matrix
 from likewise.estimators.similarity_network import SimilarityNetwork
+from likewise.estimators.task import checksum
 from likewise.evaluation import NumberOfClasses, joining_costs, n_dominant, number_by_silhouette, trust
 from likewise.networks import CosineHead
 from likewise.supervision import cosine_affinity, spectral_opinions, spectral_partition
@@ -129,6 +130,8 @@ class CategoryDiscoverer(ClusterMixin, BaseEstimator):  # type: ignore[misc]
             raise InputError(f"n_classes must be from 2 to the number of items, {n_items}, got {self.n_classes}.")
         if self.max_classes < 2:
             raise InputError(f"max_classes must be 2 or more, got {self.max_classes}.")
+        if self.epochs < 0:
+            raise InputError(f"epochs must be 0 or more, got {self.epochs}.")
 
     def _similarity(self, known: tuple[Any, ArrayLike] | None) -> Any:
         chosen = self.similarity
@@ -163,7 +166,13 @@ class CategoryDiscoverer(ClusterMixin, BaseEstimator):  # type: ignore[misc]
                 break
             run = None if self.run is None else Path(self.run) / f"round{number}"
             result = learn_consensus(
-                network, pile, opinions, self._settings(len(inputs)), run=run, progress=self.verbose
+                network,
+                pile,
+                opinions,
+                self._settings(len(inputs)),
+                run=run,
+                config=None if run is None else _told(inputs, similarity),
+                progress=self.verbose,
             )
             before = len(history)
             history += [{**row, "round": number, "epoch": row["epoch"] + before} for row in result.history]
@@ -240,12 +249,19 @@ class CategoryDiscoverer(ClusterMixin, BaseEstimator):  # type: ignore[misc]
         return torch.from_numpy(np.array(features))
 
 
+def _told(inputs: Tensor, similarity: SimilarityNetwork) -> dict[str, object]:
+    """What makes a round's folder its own: one that was begun with another pile or similarity is refused."""
+    weights = (weight.detach().cpu().numpy() for weight in similarity.module_.parameters())
+    return {"items": checksum(inputs.numpy()), "similarity": checksum(*weights)}
+
+
 def _spread(z: NDArray[np.float32], rows: NDArray[np.int64], partition: NDArray[np.int64]) -> NDArray[np.int64]:
     """The clusters of some rows for all: an item without one goes to the nearest mean."""
     if len(rows) == len(z):
         return partition
-    means = np.stack([z[rows[partition == k]].mean(0) for k in range(int(partition.max()) + 1)])
-    nearest: NDArray[np.int64] = (z @ means.T - (means**2).sum(1) / 2).argmax(1)
+    there = np.unique(partition)
+    means = np.stack([z[rows[partition == k]].mean(0) for k in there])
+    nearest: NDArray[np.int64] = there[(z @ means.T - (means**2).sum(1) / 2).argmax(1)]
     nearest[rows] = partition
     return nearest
 

@@ -33,7 +33,7 @@ def consensus_objective(
 
     def objective(network: nn.Module, batch: AnsweredBatch) -> tuple[Tensor, Tensor]:
         logits = network(batch.inputs)
-        same = consensus(opinions[batch.index]).to(logits.device)
+        same = consensus(opinions[batch.index.to(opinions.device)]).to(logits.device)
         return criterion(logits.float(), same), logits
 
     return objective

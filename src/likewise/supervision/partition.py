@@ -2,8 +2,8 @@
 
     A = exp((cos - 1) / width),  D = diag(A 1),  U = the K largest eigenvectors of D^-1/2 A D^-1/2, rows of length 1
 
-k-means in U then sees what single pairs do not show: that two items have the same neighbours (Ng et al., 2002). Of
-many starts, one of them Ward's clusters, the one with the least inertia is taken.
+with A_ii = 0. k-means in U then sees what single pairs do not show: that two items have the same neighbours (Ng et al.,
+2002). Of many starts, one of them Ward's clusters, the one with the least inertia is taken.
 """
 
 from __future__ import annotations

@@ -43,7 +43,7 @@ class Pile:
     augment: Augment | None = None
 
     def to_be_judged(self) -> Pile:
-        """The same with views half as far from the items as those in training: closer ones are judged better."""
+        """The same with views of images half as far from them as in training: closer ones are judged better."""
         halved = self.augment.halved() if isinstance(self.augment, Augmentation) else self.augment
         return dataclasses.replace(self, augment=halved)
 

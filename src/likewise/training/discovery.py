@@ -11,6 +11,7 @@ from torch import Tensor, nn
 from torch.nn.functional import normalize
 
 from likewise.criteria import MCL
+from likewise.errors import InputError
 from likewise.networks import CosineHead
 from likewise.supervision import consensus_objective
 from likewise.training.answers import Pile
@@ -35,10 +36,16 @@ def prototype_classifier(seen: Seen, partition: Tensor, n_outputs: int) -> nn.Mo
     cluster's mean. A, a and c all go into the one layer; c is such that the nearest prototype stands out by `SHARPNESS`
     from the mean of the others. Outputs without a cluster start far below.
     """
+    if not isinstance(getattr(seen.module.backbone, "last", None), nn.Linear):
+        raise InputError(
+            f"A classifier is made of {type(seen.module.backbone).__name__} by replacing its last layer; give a "
+            "backbone that has it as `last`, an nn.Linear."
+        )
     n_clusters = int(partition.max()) + 1
     g = seen.embedding.float()
     means = torch.zeros(n_clusters, g.shape[1]).index_add_(0, partition, g)
-    means /= torch.bincount(partition, minlength=n_clusters).clamp_min(1)[:, None]
+    sizes = torch.bincount(partition, minlength=n_clusters)
+    means /= sizes.clamp_min(1)[:, None]
     if isinstance(seen.module.head, CosineHead):
         means = normalize(means, dim=1)
     logits = g @ means.T - means.square().sum(1) / 2  # (n, clusters)
@@ -55,7 +62,7 @@ def prototype_classifier(seen: Seen, partition: Tensor, n_outputs: int) -> nn.Mo
     network.last.weight.zero_()
     network.last.weight[:n_clusters] = weight
     network.last.bias.fill_(float(bias.min() - 2 * SHARPNESS))
-    network.last.bias[:n_clusters] = bias
+    network.last.bias[:n_clusters] = torch.where(sizes > 0, bias, network.last.bias[:n_clusters])
     return network
 
 

@@ -120,7 +120,8 @@ def look(network: SimilarityModule, pile: Pile, *, views: int = 1, adapt: bool =
                 seen = some if view == 0 or pile.augment is None else pile.augment(some, draw)
                 parts.append(network.features(_inputs(pile, seen, network)).float().cpu())
             out.append(torch.cat(parts))
-    return Seen(network, torch.stack(out))
+    on_cpu = network if next(network.parameters()).device.type == "cpu" else copy.deepcopy(network).cpu()
+    return Seen(on_cpu, torch.stack(out))
 
 
 def _inputs(pile: Pile, items: Tensor, network: nn.Module) -> Tensor:
