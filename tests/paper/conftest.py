@@ -1,13 +1,17 @@
-"""Records to read: one of a whole run, one of a treated and compressed run, one of a trial with random answers."""
+"""Records to read: of a whole run, of a treated and compressed one, of random answers; and a few made-up alphabets."""
 
 from __future__ import annotations
 
 from dataclasses import replace
+from pathlib import Path
 
+import numpy as np
 import pytest
+from PIL import Image
 
 from likewise.paper.answers_record import AnswersRecord
 from likewise.paper.records import Record
+from likewise.paper.table2_entries import VALIDATION
 
 
 @pytest.fixture
@@ -85,3 +89,26 @@ def trial_record() -> AnswersRecord:
         cpu="A Processor",
         threads=2,
     )
+
+
+@pytest.fixture(scope="session")
+def few_alphabets(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A data folder with Omniglot's layout: 7 alphabets in the background, two of them of some size, and 2 others."""
+    data, random = tmp_path_factory.mktemp("data"), np.random.default_rng(0)
+
+    def write(part: str, alphabet: str, characters: int, drawings: int) -> None:
+        for character in range(characters):
+            folder = data / "omniglot" / f"images_{part}" / alphabet / f"character{character + 1:02}"
+            folder.mkdir(parents=True)
+            strokes = np.kron(random.integers(2, size=(5, 5)), np.ones((21, 21)))  # (105, 105)
+            for drawing in range(drawings):
+                moved = np.roll(strokes, random.integers(-4, 5, size=2), (0, 1))
+                Image.fromarray((255 * (1 - moved)).astype(np.uint8)).convert("1").save(folder / f"{drawing:02}.png")
+
+    for alphabet in ("Greek", "Korean"):
+        write("background", alphabet, 6, 8)
+    for alphabet in VALIDATION:
+        write("background", alphabet, 2, 4)
+    write("evaluation", "Angelic", 3, 8)
+    write("evaluation", "Tengwar", 4, 8)
+    return data

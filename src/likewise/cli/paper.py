@@ -63,7 +63,9 @@ SEED = typer.Option(0, help="Seed of the weights, the order of the data and its 
 @app.command()
 def table2(
     recipe: str | None = RECIPE,
-    method: str | None = typer.Option(None, help="mcl, kcl, or one that likewise cluster has; all where not given."),
+    method: str | None = typer.Option(
+        None, help="mcl, kcl, spectral, or one that likewise cluster has; all where not given."
+    ),
     classes: str | None = typer.Option(None, help="true: their number is known; 100: it is not; else both."),
     part: str = PART,
     seed: int = SEED,

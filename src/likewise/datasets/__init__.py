@@ -15,7 +15,7 @@ from likewise.datasets.image_files import ImageFiles, load_images
 from likewise.datasets.imagenet import list_imagenet, random_classes
 from likewise.datasets.items import DataSet, Items
 from likewise.datasets.jitter import Jitter
-from likewise.datasets.omniglot import load_omniglot
+from likewise.datasets.omniglot import OMNIGLOT_MEAN, OMNIGLOT_STD, load_omniglot
 from likewise.datasets.on_disk import ImagesOnDisk
 from likewise.datasets.statistics import channel_statistics
 from likewise.datasets.stream import load_items, open_items
@@ -25,6 +25,8 @@ from likewise.errors import InputError
 
 __all__ = [
     "NAMES",
+    "OMNIGLOT_MEAN",
+    "OMNIGLOT_STD",
     "Augmentation",
     "DataSet",
     "ImageFiles",

@@ -39,9 +39,10 @@ def table(header: Sequence[str], rows: Sequence[Sequence[str]], numeric: Collect
 
 
 def machines(records: Sequence[Made]) -> str:
-    made = {(r.cpu, r.threads, r.torch, r.likewise, str(r.settings.get("precision"))) for r in records}
+    made = {(r.cpu, r.threads, r.torch, r.likewise, str(r.settings.get("precision", ""))) for r in records}
     lines = [
-        f"{cpu}, {threads} {'thread' if threads == 1 else 'threads'}, torch {torch}, likewise {likewise}, {precision}"
+        f"{cpu}, {threads} {'thread' if threads == 1 else 'threads'}, torch {torch}, likewise {likewise}"
+        + (f", {precision}" if precision else "")
         for cpu, threads, torch, likewise, precision in sorted(made)
     ]
     return f"Made on: {'; '.join(lines)}.\n"

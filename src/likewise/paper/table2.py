@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import math
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from statistics import mean
@@ -34,7 +35,7 @@ class TransferRecord:
     acc: float
     nmi: float
     difference: float  # of the number of classes found from the true one, the mean of its size
-    quality: dict[str, float]  # of the similarity: precision and recall of "same" and of "different"
+    quality: dict[str, float | None]  # of the similarity: precision and recall of "same" and of "different"
     piles: list[dict[str, Any]]
     similarity_cpu_seconds: float  # of the network that all methods of the recipe share
     cpu_seconds: float  # of the method, on all piles
@@ -69,7 +70,8 @@ def timed_learning(entry: TransferEntry, task: Task, folder: Path, backbone: Pat
     began = time.process_time()
     learned = learn_known(entry, task, folder, backbone)
     if not (folder / "cost.json").exists():
-        write_json(folder / "cost.json", {"cpu_seconds": round(time.process_time() - began, 1)})
+        trained = read_json(folder / "metrics.json")["cpu_seconds"]  # with what was spent before it was stopped
+        write_json(folder / "cost.json", {"cpu_seconds": round(max(trained, time.process_time() - began), 1)})
     return learned
 
 
@@ -90,23 +92,31 @@ def run_transfer_entry(
         classes=entry.classes,
         part=entry.part,
         seed=entry.seed,
-        settings={
-            "network": entry.recipe.network,
-            "similarity": asdict(entry.similarity),
-            "training": asdict(entry.training),
-            "augmentation": asdict(entry.recipe.augmentation),
-        },
+        settings=told(entry),
         paper=dict(entry.recipe.expect.get(entry.method, {})),
         acc=round(mean(columns["acc"]), 3),
         nmi=round(mean(columns["nmi"]), 4),
         difference=round(mean(abs(row["n_classes"] - row["true_classes"]) for row in rows), 3),
-        quality={key: round(mean(one[key] for one in judged), 4) for key in QUALITY} if judged else {},
+        quality={key: mean_of_known(one[key] for one in judged) for key in QUALITY} if judged else {},
         piles=[{key: value for key, value in row.items() if key != "quality"} for row in rows],
         similarity_cpu_seconds=read_json(learned_in / "cost.json")["cpu_seconds"],
         cpu_seconds=round(sum(columns["cpu_seconds"]), 1),
         command=entry.command,
         **read_json(run / "machine.json"),
     )
+
+
+def told(entry: TransferEntry) -> dict[str, object]:
+    """What is learned how; `best` takes what its recipe does not say from the estimators."""
+    stages = {"similarity": asdict(entry.similarity), "training": asdict(entry.training)}
+    if entry.recipe.name == "best":
+        stages = {stage: {name: settings[name] for name in ("epochs", "seed")} for stage, settings in stages.items()}
+    return {"network": entry.recipe.network, **stages, "augmentation": asdict(entry.recipe.augmentation)}
+
+
+def mean_of_known(values: Iterable[float | None]) -> float | None:
+    known = [value for value in values if value is not None]
+    return round(mean(known), 4) if known else None
 
 
 QUALITY = ("same_precision", "same_recall", "different_precision", "different_recall")
@@ -123,7 +133,7 @@ def pile_row(entry: TransferEntry, learned: Learned, task: Task, name: str, run:
     found = find(entry, learned, task, name, run / name)
     spent = time.process_time() - began
     counts = confusion(found.outputs, items.labels.numpy(), found.n_outputs, items.n_classes)
-    quality = found.quality
+    quality = {key: getattr(found.quality, key) for key in QUALITY} if found.quality else {}
     row: dict[str, Any] = {
         "pile": name,
         "items": len(items),
@@ -131,7 +141,7 @@ def pile_row(entry: TransferEntry, learned: Learned, task: Task, name: str, run:
         "n_classes": found.n_classes,
         "acc": round(100 * accuracy(counts, match_outputs(counts)), 3),
         "nmi": round(nmi(counts), 4),
-        "quality": {key: round(getattr(quality, key), 4) for key in QUALITY} if quality else {},
+        "quality": {key: None if math.isnan(value) else round(value, 4) for key, value in quality.items()},
         "cpu_seconds": round(spent, 1),
     }
     write_json(path, row)

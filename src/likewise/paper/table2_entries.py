@@ -85,7 +85,7 @@ def read_transfer_recipe(file: Traversable) -> TransferRecipe:
         training=Settings(**checked(name, "training", top["training"], TRAINING, required={"epochs"})),
         augmentation=Augmentation(**checked(name, "augmentation", top["augmentation"], AUGMENTATION)),
         expect={method: checked(name, f"expect.{method}", value, FIGURES) for method, value in top["expect"].items()},
-        aim=checked(name, "aim", top.get("aim", {}), FIGURES),
+        aim=checked(name, "aim", top.get("aim", {}), {key: FIGURES[key] for key in ("acc", "acc_100", "difference")}),
         table=top["table"],
         backbone=Settings(**checked(name, "backbone", top["backbone"], TRAINING)) if "backbone" in top else None,
         pile_items=top.get("items", 0),

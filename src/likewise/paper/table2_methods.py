@@ -132,11 +132,14 @@ def _batches(pile: Pile, labels: Tensor, settings: Settings) -> TensorBatches:
 def _cluster(entry: TransferEntry, learned: Learned, pile: Pile, labels: NDArray[np.int64], n_outputs: int) -> Found:
     """A method of constrained clustering, told 0 or 1 of every pair; on pixels, or where there are any on features."""
     method = RIVALS[entry.method]
-    options: dict[str, object] = {"n_clusters": n_outputs, "random_state": entry.seed}
+    usual = method().get_params()
+    options: dict[str, object] = {"n_clusters": n_outputs}
+    if "random_state" in usual:  # skms draws nothing
+        options["random_state"] = entry.seed
     if method.finds_n_clusters and entry.classes != "true":
         options["n_clusters"] = None
-    if "contradictions" in method().get_params():
-        options["contradictions"] = "repair" if method().get_params()["contradictions"] == "refuse" else "accept"
+    if "contradictions" in usual:
+        options["contradictions"] = "repair" if usual["contradictions"] == "refuse" else "accept"
     if learned.backbone is None:
         items = pile.inputs.flatten(1).numpy() / 255
     else:

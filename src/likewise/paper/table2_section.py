@@ -17,9 +17,9 @@ A similarity is learned on the 964 characters of the background alphabets. The e
 classes, one alphabet at a time. ACC (in %, outputs matched to characters one to one, what is left over is wrong) and
 NMI are the means over the alphabets, with as many outputs as characters (K = C), and where their number is not known
 (K = 100 at most). "Count" is the mean difference between the number of classes found and the true one. With the recipe
-`paper` every method gets the same similarity, 0 or 1 for each pair; `best` is what `likewise discover` does. Choices
-were made on five of the background alphabets, with a similarity learned on the other 25 (the rows called validation):
-the evaluation alphabets were looked at for this table alone.
+`paper` every method gets the same similarity, 0 or 1 for each pair; `best` is what `likewise discover` does, with
+`--similarity-epochs 15`. Choices were made on five of the background alphabets, with a similarity learned on the other
+25 (the rows called validation): the evaluation alphabets were looked at for this table alone.
 """
 
 IMAGES = """\
@@ -141,7 +141,8 @@ def _similarities(records: Sequence[TransferRecord]) -> str:
     """What the similarity of each recipe cost, and how good it is."""
     lines: dict[tuple[str, str], str] = {}
     for record in records:
-        quality = ", ".join(f"{key.replace('_', ' ')} {value:.3f}" for key, value in record.quality.items())
+        known = {key.replace("_", " "): value for key, value in record.quality.items() if value is not None}
+        quality = ", ".join(f"{key} {value:.3f}" for key, value in known.items())
         minutes = record.similarity_cpu_seconds / 60
         lines.setdefault(
             (record.recipe, record.part),
@@ -151,12 +152,18 @@ def _similarities(records: Sequence[TransferRecord]) -> str:
     return "".join(lines.values())
 
 
+def _column(record: TransferRecord) -> str:
+    """The method and its recipe, with the seed and the schedule where these are not the usual ones."""
+    further = record.name.removeprefix(f"{record.recipe}-{record.method}-{record.classes}-")
+    return f"{record.method} ({record.recipe}{'' if further == 'seed0' else f', {further}'})"
+
+
 def _counts(records: Sequence[TransferRecord]) -> list[str]:
     """Table 5: the number of characters that each method finds in each alphabet."""
     chosen = [record for record in records if "difference" in record.paper]
     if not chosen:
         return []
-    header = ("alphabet", "characters", *(f"{record.method} ({record.recipe})" for record in chosen))
+    header = ("alphabet", "characters", *(_column(record) for record in chosen))
     rows = []
     for row in zip(*(record.piles for record in chosen), strict=True):
         rows.append((str(row[0]["pile"]), str(row[0]["true_classes"]), *(str(one["n_classes"]) for one in row)))

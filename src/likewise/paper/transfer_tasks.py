@@ -11,7 +11,18 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from likewise.datasets import ImageFiles, ImagesOnDisk, Items, list_imagenet, load, load_omniglot, random_classes
+from likewise.datasets import (
+    OMNIGLOT_MEAN,
+    OMNIGLOT_STD,
+    ImageFiles,
+    ImagesOnDisk,
+    Items,
+    list_imagenet,
+    load,
+    load_omniglot,
+    random_classes,
+)
+from likewise.errors import InputError
 from likewise.paper.table2_entries import VALIDATION, Part, TransferRecipe
 
 
@@ -41,8 +52,12 @@ def omniglot(part: Part, data: Path | None) -> Task:
         known, piles = background, load_omniglot("evaluation", data)
     else:
         known = {name: items for name, items in background.items() if name not in VALIDATION}
+        missing = [name for name in VALIDATION if name not in background]
+        if missing:
+            lacks = ", ".join(missing)
+            raise InputError(f"Omniglot's background lacks {lacks}; delete it and run `likewise data get omniglot`.")
         piles = {name: background[name] for name in VALIDATION}
-    return Task(all_characters(known), piles, (0.086,), (0.235,))
+    return Task(all_characters(known), piles, OMNIGLOT_MEAN, OMNIGLOT_STD)
 
 
 def all_characters(alphabets: dict[str, Items]) -> Items:

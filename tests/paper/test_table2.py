@@ -1,0 +1,218 @@
+"""Running Table 2: the figures of an alphabet and their means, both recipes by the command, resuming, and the page."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from dataclasses import asdict, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from typer.testing import CliRunner
+
+from likewise.cli.paper import app
+from likewise.datasets import Items, load_omniglot
+from likewise.errors import InputError
+from likewise.evaluation import PairQuality, nmi
+from likewise.paper import table2, table2_entries, table2_methods, transfer_tasks
+from likewise.paper.records import read_record
+from likewise.paper.table2 import TransferRecord, run_transfer_entries
+from likewise.paper.table2_entries import VALIDATION, TransferEntry, transfer_recipes
+from likewise.paper.table2_methods import Found
+from likewise.paper.transfer_tasks import Task, all_characters
+from likewise.training.run_folder import plain
+
+SHORT = ("--epochs", "1", "--similarity-epochs", "1")
+
+
+@pytest.fixture
+def small(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Recipes with a smaller network, and no more outputs than these alphabets have items."""
+    recipes = [replace(recipe, network="lenet", hidden=8) for recipe in transfer_recipes()]
+    monkeypatch.setattr(table2_entries, "transfer_recipes", lambda *_: recipes)
+    monkeypatch.setattr(table2_methods, "MOST_OUTPUTS", 9)
+
+
+def run(data: Path, place: Path, command: str, *options: str) -> Any:
+    folders = ["--data", str(data), "--runs", str(place / "runs"), "--results", str(place / "results")]
+    return CliRunner().invoke(app, [command, *options, *folders])
+
+
+def quality(recall: float, precision: float = 0.5) -> PairQuality:
+    return PairQuality(9, 9, precision, recall, 0.25, 1.0, 0.1)
+
+
+@pytest.fixture
+def found(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """In place of learning: outputs that are known, for the two alphabets of the evaluation; gives what was looked at.
+
+    Angelic: output 4 is the first character, 2 the second and most of the third. Tengwar: all is right.
+    """
+    looked: list[str] = []
+
+    def find(entry: TransferEntry, learned: Any, task: Task, name: str, run: Path) -> Found:
+        looked.append(run.name)
+        assert run.name == name
+        if name == "Tengwar":
+            return Found(task.piles[name].labels.numpy(), 9, 9, quality(0.75))
+        outputs = np.array([4] * 8 + [2] * 8 + [2] * 5 + [0] * 3)
+        return Found(outputs, 9, 2, quality(0.5, float("nan")))
+
+    def learn(entry: TransferEntry, task: Task, run: Path, backbone: Path | None) -> str:
+        labels = task.known.labels
+        run.mkdir(parents=True, exist_ok=True)
+        (run / "metrics.json").write_text(json.dumps({"cpu_seconds": 1234.0}))
+        looked.append(f"{len(labels)} drawings of {len(labels.unique())}")
+        return "similarity"
+
+    monkeypatch.setattr(table2, "find", find)
+    monkeypatch.setattr(table2, "learn_known", learn)
+    return looked
+
+
+BEST, PAPER = transfer_recipes()
+
+
+def test_figures_are_means_over_the_alphabets(few_alphabets: Path, tmp_path: Path, found: list[str]) -> None:
+    entries = [TransferEntry(PAPER, "mcl", "100"), TransferEntry(PAPER, "kcl", "100", seed=2)]
+    places = {"data": few_alphabets, "runs": tmp_path / "runs", "results": tmp_path / "results"}
+    (record, path, ran), second = run_transfer_entries(entries, **places)
+    assert ran
+    assert path == tmp_path / "results" / "table2" / "paper-mcl-100-seed0.json"
+    assert asdict(read_record(path, TransferRecord)) == plain(asdict(record))
+    counts = np.array([[0, 0, 3], [0, 8, 5], [8, 0, 0]])  # outputs 0, 2 and 4; 1 and 3 are empty
+    assert record.acc == pytest.approx((100 * (8 + 8 + 3) / 24 + 100) / 2, abs=1e-3)
+    assert record.nmi == pytest.approx((nmi(counts) + 1) / 2, abs=1e-4)
+    assert record.difference == pytest.approx((abs(2 - 3) + abs(9 - 4)) / 2)
+    expected = {"same_precision": 0.5, "same_recall": 0.625, "different_precision": 0.25, "different_recall": 1.0}
+    assert record.quality == expected  # of Angelic nothing was said to be the same: no precision
+    first, other = record.piles
+    assert (first["pile"], first["items"], first["true_classes"], first["n_classes"]) == ("Angelic", 24, 3, 2)
+    assert (other["pile"], other["items"], other["true_classes"], other["acc"]) == ("Tengwar", 32, 4, 100.0)
+    assert record.similarity_cpu_seconds == 1234.0  # also what was spent before it was stopped
+    assert record.paper == {"acc": 83.3, "acc_100": 80.2, "nmi": 0.897, "nmi_100": 0.893, "difference": 5.1}
+    assert record.command == entries[0].command
+    assert found == ["136 drawings of 22", "Angelic", "Tengwar"] * 2  # another seed, another similarity
+    assert second[0].seed == 2
+
+
+def test_an_entry_that_was_cut_goes_on_with_the_next_alphabet(
+    few_alphabets: Path, tmp_path: Path, found: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    entries = [TransferEntry(BEST, "mcl", "true")]
+    places = {"data": few_alphabets, "runs": tmp_path / "runs", "results": tmp_path / "results"}
+    whole = next(run_transfer_entries(entries, **places | {"runs": tmp_path / "a", "results": tmp_path / "b"}))[0]
+    found.clear()
+    find: Callable[..., Found] = table2.find
+
+    def cut(*arguments: Any) -> Found:
+        if arguments[-1].name == "Tengwar":
+            raise KeyboardInterrupt
+        return find(*arguments)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(table2, "find", cut)
+        with pytest.raises(KeyboardInterrupt):
+            next(run_transfer_entries(entries, **places))
+    assert not (tmp_path / "results").exists()
+    record, path, _ = next(run_transfer_entries(entries, **places))
+    assert found == ["136 drawings of 22", "Angelic", "136 drawings of 22", "Tengwar"]
+    same = ("acc", "nmi", "difference", "quality", "settings", "name")
+    assert [getattr(record, name) for name in same] == [getattr(whole, name) for name in same]
+
+    written = path.read_bytes()
+    monkeypatch.setattr(table2, "transfer_task", lambda *_: pytest.fail("not even the data are needed"))
+    again, _, ran = next(run_transfer_entries(entries, **places))
+    assert not ran
+    assert asdict(again) == plain(asdict(record))
+    assert path.read_bytes() == written
+
+
+def test_choices_are_made_on_alphabets_whose_characters_are_not_learned(
+    few_alphabets: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, found: list[str]
+) -> None:
+    def find(entry: TransferEntry, learned: Any, task: Task, name: str, run: Path) -> Found:
+        found.append(name)
+        return Found(task.piles[name].labels.numpy(), 2, 2, quality(1.0))
+
+    monkeypatch.setattr(table2, "find", find)
+    places = {"data": few_alphabets, "runs": tmp_path / "runs", "results": tmp_path / "results"}
+    record, path, _ = next(run_transfer_entries([TransferEntry(BEST, "spectral", "true", "validation")], **places))
+    assert found == ["96 drawings of 12", *VALIDATION]
+    assert (record.part, record.acc, path.stem) == ("validation", 100.0, "best-spectral-true-validation-seed0")
+    background = load_omniglot("background", few_alphabets)
+    del background["Latin"]
+    monkeypatch.setattr(transfer_tasks, "load_omniglot", lambda *_: background)
+    with pytest.raises(InputError, match=r"^Omniglot's background lacks Latin; delete it and run"):
+        transfer_tasks.omniglot("validation", few_alphabets)
+
+
+def test_what_each_recipe_is_said_to_have_done() -> None:
+    told = table2.told(TransferEntry(PAPER, "mcl", "true", epochs=5))
+    assert told["similarity"]["batch_size"] == 200  # type: ignore[index]
+    assert (told["training"]["epochs"], told["training"]["batch_size"]) == (5, 100)  # type: ignore[index]
+    told = table2.told(TransferEntry(BEST, "mcl", "true", seed=4))  # the estimators know the rest
+    assert (told["similarity"], told["training"]) == ({"epochs": 15, "seed": 4}, {"epochs": 10, "seed": 4})
+    assert told["augmentation"]["shear"] == 15  # type: ignore[index]
+
+
+def test_each_character_is_a_class_of_its_own() -> None:
+    def items(*labels: int) -> Items:
+        names = tuple(str(k) for k in range(max(labels) + 1))
+        return Items(torch.tensor(labels).view(-1, 1, 1, 1), torch.tensor(labels), names)
+
+    known = all_characters({"a": items(0, 1, 1), "b": items(2, 0, 1), "c": items(0)})
+    assert known.labels.tolist() == [0, 1, 1, 4, 2, 3, 5]
+    assert known.inputs.flatten().tolist() == [0, 1, 1, 2, 0, 1, 0]
+    assert known.class_names == ("a/0", "a/1", "b/0", "b/1", "b/2", "c/0")
+
+
+@pytest.mark.usefixtures("small")
+def test_commands_records_and_page(few_alphabets: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    ran = run(few_alphabets, tmp_path, "table2", "--recipe", "best", "--classes", "true", *SHORT)
+    assert ran.exception is None, ran.output
+    opening = "Table 2, 2 entries:\n  best-mcl-true-seed0-1ep-1spn\n  best-spectral-true-seed0-1ep-1spn\n"
+    assert ran.output.startswith(opening)
+    assert "\n  Angelic: ACC " in ran.output
+    results = tmp_path / "results" / "table2"
+    records = [read_record(path, TransferRecord) for path in sorted(results.glob("*.json"))]
+    assert [record.name for record in records] == ["best-mcl-true-seed0-1ep-1spn", "best-spectral-true-seed0-1ep-1spn"]
+    for record in records:
+        assert [row["true_classes"] for row in record.piles] == [3, 4]
+        assert all(2 <= row["n_classes"] <= row["true_classes"] for row in record.piles)
+        assert record.acc == pytest.approx(np.mean([row["acc"] for row in record.piles]), abs=1e-3)
+        assert f"{record.name}.json: ACC {record.acc:.1f} %" in ran.output
+    runs = tmp_path / "runs" / "table2"
+    assert (runs / "best-similarity-evaluation-seed0-1spn" / "cost.json").exists()
+    assert {path.name for path in (runs / records[0].name / "Angelic").iterdir()} == {"round1", "round2"}
+
+    count = run(few_alphabets, tmp_path, "table5", "--recipe", "paper", *SHORT)
+    assert count.exception is None, count.output
+    names = [f"paper-{method}-100-seed0-1ep-1spn" for method in ("mcl", "kcl", "skms")]
+    assert count.output.startswith("\n  ".join(["Table 5, 3 entries:", *names]) + "\n")
+    for name in names:
+        assert "difference" in read_record(results / f"{name}.json", TransferRecord).paper
+
+    more = run(few_alphabets, tmp_path, "table2", "--recipe", "paper", "--method", "k-means", *SHORT)
+    assert more.exception is None, more.output
+    assert len(list(results.glob("paper-*.json"))) == 3 + 2
+
+    show = ["show", "--results", str(tmp_path / "results"), "--out", str(tmp_path / "RESULTS.md")]
+    assert CliRunner().invoke(app, show).exit_code == 0
+    page = (tmp_path / "RESULTS.md").read_text()
+    assert all(f"`{record.command}`" in page for record in records)
+    assert "### The number of characters, not knowing it" in page
+    assert CliRunner().invoke(app, [*show, "--check"]).exit_code == 0
+
+    monkeypatch.setattr(torch.optim.Adam, "step", lambda *_: pytest.fail("trained again"))
+    monkeypatch.setattr(torch.optim.AdamW, "step", lambda *_: pytest.fail("trained again"))
+    written = {path.name: path.read_bytes() for path in results.iterdir()}
+    for name in ("best-mcl-true", "paper-kcl-100"):
+        (results / f"{name}-seed0-1ep-1spn.json").unlink()
+    again = run(few_alphabets, tmp_path, "table5", "--recipe", "paper", *SHORT)
+    assert again.output.count("there already; ACC ") == 2
+    assert run(few_alphabets, tmp_path, "table2", "--recipe", "best", "--classes", "true", *SHORT).exception is None
+    assert {path.name: path.read_bytes() for path in results.iterdir()} == written  # times too: those of the run
