@@ -5,8 +5,8 @@ little, joining two classes costs much, and both grow with the items in a class.
 
     h^2 = a + b m        m: the mean number of items in a class
 
-with a and b from classes that are known, in piles of different sizes. On a new pile of n items it is the first number
-of clusters K, counted from two, at which joining on down to K costs less than h(n / K).
+with a and b from classes that are known, in piles of different sizes. A new pile of n items is joined as long as going
+from K + 1 to K clusters costs no more than h(n / K); where it first does, there are K + 1 classes.
 """
 
 from __future__ import annotations
@@ -85,14 +85,13 @@ class StoppingRule:
 
     def number_of_classes(self, costs: Floats, largest: int) -> NumberOfClasses:
         """How many classes a pile with these joining costs has: two or more, at most `largest`."""
-        few, middle, many = (self._first(costs, largest, factor) for factor in (self.off[1], 1.0, self.off[0]))
+        few, middle, many = (self._last(costs, largest, factor) for factor in (self.off[1], 1.0, self.off[0]))
         return NumberOfClasses(middle, min(few, middle), max(many, middle))
 
-    def _first(self, costs: Floats, largest: int, factor: float) -> int:
-        k = np.arange(2, len(costs) + 1)  # at one, m would be all items, far from what the line was fitted to
-        stop = factor * np.sqrt(self.a + self.b * (len(costs) + 1) / k)
-        cheap = np.flatnonzero(costs[1:] <= stop)
-        return int(min(largest, k[cheap[0]] if len(cheap) else len(costs) + 1))
+    def _last(self, costs: Floats, largest: int, factor: float) -> int:
+        k = np.arange(2, len(costs) + 2)  # joining k clusters to k - 1
+        dear = np.flatnonzero(costs > factor * np.sqrt(self.a + self.b * (len(costs) + 1) / (k - 1)))
+        return int(min(largest, k[dear[-1]] if len(dear) else 2))
 
 
 def _line(sizes: Floats, values: Floats) -> tuple[float, float]:
