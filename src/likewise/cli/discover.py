@@ -45,7 +45,7 @@ def discover(
         str | None, typer.Option(help="lenet, conv4, resnet18, mlp, ...; by default what suits the items.")
     ] = None,
     similarity_epochs: Annotated[
-        int | None, typer.Option(min=1, help="Of learning what is the same; by default 600 to 2,400 steps.")
+        int | None, typer.Option(min=1, help="Of learning what is the same; by default 600 to 5,000 steps.")
     ] = None,
     epochs: Annotated[int, typer.Option(min=1, help="Of learning the classes, in each of two rounds.")] = 10,
     size: Annotated[

@@ -34,7 +34,7 @@ from likewise.training import (
 )
 
 STRONG = Augmentation(degrees=15, translate=0.1, scale=(0.8, 1.2), shear=15)  # of images, to learn from
-STEPS = (600, 2400)  # of training, between the two: enough to see each item fifty times
+STEPS = (600, 5000)  # of training, between the two: enough to see each item sixty times
 ENOUGH_TO_ADAPT = 100  # items, whose statistics are worth more than those of the training
 
 
@@ -193,7 +193,7 @@ class SimilarityNetwork(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseE
         self.module_ = self.make_module(form, seed)
         items = 4 if self.head == "cosine" else 10
         steps_an_epoch = max(1, -(-len(inputs) // self.batch_size))
-        steps = min(max(STEPS[0], 50 * n // self.batch_size), STEPS[1])
+        steps = min(max(STEPS[0], 60 * n // self.batch_size), STEPS[1])
         settings = Settings(
             epochs=self.epochs or max(1, round(steps / steps_an_epoch)),
             batch_size=self.batch_size,

@@ -17,9 +17,9 @@ A similarity is learned on the 964 characters of the background alphabets. The e
 classes, one alphabet at a time. ACC (in %, outputs matched to characters one to one, what is left over is wrong) and
 NMI are the means over the alphabets, with as many outputs as characters (K = C), and where their number is not known
 (K = 100 at most). "Count" is the mean difference between the number of classes found and the true one. With the recipe
-`paper` every method gets the same similarity, 0 or 1 for each pair; `best` is what `likewise discover` does, with
-`--similarity-epochs 15`. Choices were made on five of the background alphabets, with a similarity learned on the other
-25 (the rows called validation): the evaluation alphabets were looked at for this table alone.
+`paper` every method gets the same similarity, 0 or 1 for each pair; `best` is what `likewise discover` does. Choices
+were made on five of the background alphabets, with a similarity learned on the other 25: the evaluation alphabets were
+looked at for this table alone.
 """
 
 IMAGES = """\
