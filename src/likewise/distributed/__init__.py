@@ -1,7 +1,7 @@
 """One training step over many processes: who we are, which rows are ours, and what is gathered and added up."""
 
 from likewise.distributed.batch_norm import batch_norm_across_ranks
-from likewise.distributed.collectives import add_up, from_first, summed, wait_for_all, whole
+from likewise.distributed.collectives import add_up, agreed, from_first, summed, wait_for_all, whole
 from likewise.distributed.shares import Share, share, share_at_hand, sharing
 from likewise.distributed.traffic import Traffic, traffic
 from likewise.distributed.world import TIMEOUT, World, is_lost, join, leave, world
@@ -12,6 +12,7 @@ __all__ = [
     "Traffic",
     "World",
     "add_up",
+    "agreed",
     "batch_norm_across_ranks",
     "from_first",
     "is_lost",

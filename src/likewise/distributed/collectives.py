@@ -56,7 +56,7 @@ def add_up(numbers: Tensor) -> Tensor:
 
 
 def from_first(decide: Callable[[], T]) -> T:
-    """What the first rank decides, as JSON has it, or the InputError it ends with; the others only hear of it.
+    """What the first rank decides, as JSON has it, or the InputError it ends with; the others only wait for it.
 
     >>> from_first(lambda: {"loss": 0.5})
     {'loss': 0.5}
@@ -80,6 +80,11 @@ def from_first(decide: Callable[[], T]) -> T:
         raise InputError(told["error"])
     value: T = told["value"]
     return value
+
+
+def agreed(value: T) -> T:
+    """The first rank's value, where all have computed it and a last digit may differ from machine to machine."""
+    return from_first(lambda: value)
 
 
 def wait_for_all() -> None:
