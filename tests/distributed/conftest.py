@@ -13,8 +13,9 @@ import torch
 
 Ranks = Callable[..., list[Any]]
 
+PRELOADED = ["torch._dynamo", "torch.distributed.nn", "pytest", "likewise.training", "likewise.supervision.semi"]
 RANK = Path(__file__).parent / "rank.py"
-PATIENCE = 60  # seconds until a test that hangs is ended
+PATIENCE = 300  # seconds until a test that hangs is ended
 
 
 @pytest.fixture(autouse=True)
@@ -29,7 +30,7 @@ def one_thread() -> Iterator[None]:
 def in_ranks(tmp_path: Path) -> Ranks:
     """Call a function of the test's file in so many processes at once; gives what each of them returned."""
     context = multiprocessing.get_context("forkserver")
-    context.set_forkserver_preload(["torch", "pytest", "likewise.training", "likewise.supervision.semi"])
+    context.set_forkserver_preload(PRELOADED)  # DistributedDataParallel loads torch._dynamo
     calls = iter(range(100))
 
     def call(size: int, function: Callable[..., Any], *arguments: Any) -> list[Any]:

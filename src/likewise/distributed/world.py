@@ -63,6 +63,16 @@ def leave() -> None:
         distributed.destroy_process_group()
 
 
+def is_first_to_tell() -> bool:
+    """Whether no other process of the job has said yet why it ends; alone, always."""
+    if not distributed.is_initialized():
+        return True
+    try:
+        return bool(distributed.distributed_c10d._get_default_store().add("told", 1) == 1)
+    except RuntimeError:  # the first process, which kept the count, is gone, and who started it has been told
+        return False
+
+
 def is_lost(error: BaseException) -> bool:
     """Whether an error says that another process died or did not answer in time.
 
