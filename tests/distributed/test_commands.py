@@ -41,10 +41,24 @@ def _write(path: Path, header: str, rows: list[list[Any]]) -> None:
 
 def likewise(folder: Path, *arguments: str) -> subprocess.Popen[str]:
     """Type `likewise ...` in a folder."""
-    command = [sys.executable, "-m", "likewise", *arguments]
+    return python(folder, "-m", "likewise", *arguments)
+
+
+def python(folder: Path, *arguments: str) -> subprocess.Popen[str]:
+    command = [sys.executable, *arguments]
     quiet = os.environ | {"OMP_NUM_THREADS": "1"}
     pipe = subprocess.PIPE
     return subprocess.Popen(command, cwd=folder, env=quiet, stdout=pipe, stderr=pipe, text=True)
+
+
+def when_a_checkpoint_is_there(process: subprocess.Popen[str], run: Path) -> list[str]:
+    """Wait for it, and give the ids of the two processes that were started."""
+    while not (run / "stages" / "start-1" / "checkpoint.safetensors").exists():
+        assert process.poll() is None
+        time.sleep(0.02)
+    children = Path(f"/proc/{process.pid}/task/{process.pid}/children").read_text().split()
+    assert len(children) == 2
+    return children
 
 
 def test_fit_in_two_processes_prints_and_writes_once(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -77,25 +91,39 @@ def test_bad_input_is_told_once(folder: Path) -> None:
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="children are found in /proc")
-def test_a_killed_process_ends_the_job_and_the_same_command_goes_on(folder: Path) -> None:
-    command = (*FIT, "--epochs", "20", "--out", "killed", "--processes", "2")
-    process = likewise(folder, *command)
-    checkpoint = folder / "killed" / "stages" / "start-1" / "checkpoint.safetensors"
-    while not checkpoint.exists():
-        assert process.poll() is None
-        time.sleep(0.02)
-    children = Path(f"/proc/{process.pid}/task/{process.pid}/children").read_text().split()
-    assert len(children) == 2
+def test_a_killed_process_ends_the_job_and_the_same_command_goes_on(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    command = (*FIT, "--epochs", "12", "--out", "killed")
+    process = likewise(folder, *command, "--processes", "2")
+    children = when_a_checkpoint_is_there(process, folder / "killed")
     os.kill(int(children[1]), signal.SIGKILL)
-    out, errors = process.communicate()
+    errors = process.communicate()[1]
     assert process.returncode == 1
     assert "likewise: process 2 of 2 was killed (SIGKILL), and the others were stopped." in errors
     assert "Traceback" not in errors
     assert not any(Path(f"/proc/{child}").exists() for child in children)
-    again = likewise(folder, *command)
-    out, errors = again.communicate()
-    assert (again.returncode, errors) == (0, "")
-    assert "Found 3 classes" in out
+    monkeypatch.chdir(folder)
+    assert "Found 3 classes" in CliRunner().invoke(app, command).stdout  # in one process
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="children are found in /proc")
+def test_torchrun_restarts_a_killed_job_which_goes_on(folder: Path) -> None:
+    torchrun = ("-m", "torch.distributed.run", "--nproc-per-node", "2", "--max-restarts", "1")
+    process = python(folder, *torchrun, "-m", "likewise", *FIT, "--epochs", "12", "--out", "restarted")
+    children = when_a_checkpoint_is_there(process, folder / "restarted")
+    os.kill(int(children[1]), signal.SIGKILL)
+    out, _ = process.communicate()
+    assert process.returncode == 0
+    assert out.count("Learning 3 classes") == 2
+    assert out.count("Found 3 classes") == 1
+
+
+def test_processes_end_with_the_one_that_started_them(folder: Path) -> None:
+    child = "import os, time; from likewise.cli.processes import end_with; end_with(os.getppid()); time.sleep(600)"
+    starts = f"import os, subprocess, sys; print(subprocess.Popen([sys.executable, '-c', {child!r}]).pid); os._exit(0)"
+    # the child holds the pipe of what is printed, so that this returns when it is gone, and not after ten minutes
+    assert int(subprocess.run([sys.executable, "-c", starts], capture_output=True, timeout=120, check=True).stdout)
 
 
 def test_torchrun_and_processes_must_agree(monkeypatch: pytest.MonkeyPatch, folder: Path) -> None:

@@ -7,6 +7,7 @@ import signal
 import socket
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Callable, Hashable, Iterator, Sequence
 from contextlib import contextmanager
@@ -23,6 +24,7 @@ SyncBatchNorm = Annotated[
     bool, typer.Option("--sync-batch-norm", help="With several processes: batch-norm over the batches of all of them.")
 ]
 
+PARENT = "LIKEWISE_PARENT"  # the process that started this one
 GRACE = 5.0  # seconds that the other processes have to end by themselves after one has failed
 LOST = (
     "another process of this job died, or did not answer in time, so that the run stopped. "
@@ -44,11 +46,24 @@ def take_part(processes: int = 1, sync_batch_norm: bool = False) -> None:
         return
     if processes not in (1, size):
         raise InputError(f"--processes is {processes}, but torchrun has started {size}; leave --processes out.")
+    if PARENT in os.environ:
+        end_with(int(os.environ[PARENT]))
     os.environ.setdefault("TORCH_CPP_LOG_LEVEL", "ERROR")  # torch's own hints are not for users of this command
 
     from likewise.distributed import join
 
     join(sync_batch_norm=sync_batch_norm)
+
+
+def end_with(parent: int) -> None:
+    """End this process as soon as the one that started it is gone, however that ended."""
+
+    def watch() -> None:
+        while os.getppid() == parent:
+            time.sleep(0.5)
+        os._exit(1)
+
+    threading.Thread(target=watch, daemon=True).start()
 
 
 def dealt_out(rows: Sequence[T], key: Callable[[T], Hashable]) -> list[T]:
@@ -79,6 +94,7 @@ def quiet_unless_first() -> Iterator[None]:
 def start(processes: int) -> int:
     """Run this same command in so many processes; gives their exit code, and says so where one of them was killed."""
     shared = os.environ | {"WORLD_SIZE": str(processes), "MASTER_ADDR": "127.0.0.1", "MASTER_PORT": str(_free_port())}
+    shared[PARENT] = str(os.getpid())
     shared.setdefault("OMP_NUM_THREADS", str(max(1, (os.cpu_count() or 1) // processes)))
     command = [sys.executable, "-m", "likewise", *sys.argv[1:]]
     handlers = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}

@@ -9,6 +9,8 @@ from datetime import timedelta
 
 import torch
 from torch import distributed
+from torch._C._distributed_c10d import PrefixStore, Store
+from torch.distributed.rendezvous import rendezvous
 
 TIMEOUT = 60.0  # seconds that a process waits for the others before it takes them for lost
 
@@ -46,15 +48,25 @@ def join(*, sync_batch_norm: bool = False, init_method: str = "env://") -> World
         gpu = torch.cuda.is_available()
         if gpu:
             torch.cuda.set_device(int(os.environ.get("LOCAL_RANK", "0")))
+        rank, size, timeout = int(os.environ["RANK"]), int(os.environ["WORLD_SIZE"]), timedelta(seconds=TIMEOUT)
+        store, _, _ = next(iter(rendezvous(init_method, rank, size, timeout=timeout)))
+        backend = "cpu:gloo,cuda:nccl" if gpu else "gloo"
         distributed.init_process_group(
-            "cpu:gloo,cuda:nccl" if gpu else "gloo",
-            init_method=init_method,
-            rank=int(os.environ["RANK"]),
-            world_size=int(os.environ["WORLD_SIZE"]),
-            timeout=timedelta(seconds=TIMEOUT),
+            backend, store=_of_this_attempt(store), rank=rank, world_size=size, timeout=timeout
         )
         atexit.register(leave)
     return world()
+
+
+def _of_this_attempt(store: Store) -> Store:
+    """After a restart on one machine, torchrun's store still has the addresses of the processes that are gone.
+
+    Over many machines their counts of restarts may differ; there its rendezvous "c10d" begins a new store each time.
+    """
+    environment = os.environ
+    if environment.get("LOCAL_WORLD_SIZE") != environment["WORLD_SIZE"]:
+        return store
+    return PrefixStore(f"attempt {environment.get('TORCHELASTIC_RESTART_COUNT', '0')}", store)
 
 
 def leave() -> None:
