@@ -120,10 +120,12 @@ def test_torchrun_restarts_a_killed_job_which_goes_on(folder: Path) -> None:
 
 
 def test_processes_end_with_the_one_that_started_them(folder: Path) -> None:
-    child = "import os, time; from likewise.cli.processes import end_with; end_with(os.getppid()); time.sleep(600)"
-    starts = f"import os, subprocess, sys; print(subprocess.Popen([sys.executable, '-c', {child!r}]).pid); os._exit(0)"
+    child = "import sys, time; from likewise.cli.processes import end_with; end_with(int(sys.argv[1])); time.sleep(600)"
+    command = f"[sys.executable, '-c', {child!r}, str(os.getpid())]"
+    starts = f"import os, subprocess, sys; print(subprocess.Popen({command}).pid, flush=True); os._exit(0)"
     # the child holds the pipe of what is printed, so that this returns when it is gone, and not after ten minutes
-    assert int(subprocess.run([sys.executable, "-c", starts], capture_output=True, timeout=120, check=True).stdout)
+    ran = subprocess.run([sys.executable, "-c", starts], capture_output=True, timeout=120, check=True)
+    assert (int(ran.stdout) > 0, ran.stderr) == (True, b"")
 
 
 def test_torchrun_and_processes_must_agree(monkeypatch: pytest.MonkeyPatch, folder: Path) -> None:
