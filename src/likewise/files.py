@@ -1,20 +1,34 @@
-"""Files that appear whole or not at all."""
+"""Files that appear whole or not at all; of many processes of one job, the first alone writes them."""
 
 from __future__ import annotations
 
 import os
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import BinaryIO
 
 
+def is_writer() -> bool:
+    """Whether this process writes: all do but those that torch.distributed says are not the first of their job."""
+    distributed = sys.modules.get("torch.distributed")
+    if distributed is None or not (distributed.is_available() and distributed.is_initialized()):
+        return True
+    return bool(distributed.get_rank() == 0)
+
+
 @contextmanager
 def replacing(path: Path) -> Iterator[BinaryIO]:
     """A file to write to that takes the place of `path` at the end, and is gone without a trace after an error.
 
-    At any moment, even of a kill or a power cut, the old file or the new one is there, whole.
+    At any moment, even of a kill or a power cut, the old file or the new one is there, whole. What a process that does
+    not write (see `is_writer`) writes to it goes nowhere.
     """
+    if not is_writer():
+        with Path(os.devnull).open("wb") as nowhere:
+            yield nowhere
+        return
     path.parent.mkdir(parents=True, exist_ok=True)
     temporary = path.with_name(f".{path.name}.tmp")  # one fixed name: what a kill leaves is overwritten the next time
     try:

@@ -7,6 +7,7 @@ import torch
 from torch import Tensor
 
 from likewise.datasets import Jitter, Strong
+from likewise.distributed import World, shares, sharing
 from likewise.training import Pile
 from likewise.training.two_views import NOISE, TwoViews
 
@@ -23,6 +24,15 @@ def test_labelled_rows_and_the_first_half_gently_and_the_second_half_strongly(ge
     views = TwoViews(add(gentle) if gentle else None, add(100.0), labelled=2)
     changed = views(torch.zeros(8, 3), torch.Generator())
     assert changed[:, 0].tolist() == [gentle] * 5 + [100.0] * 3
+
+
+@pytest.mark.parametrize("rank", [0, 1, 2])
+def test_a_rank_augments_its_rows_as_they_are_in_the_whole_batch(rank: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(shares, "world", lambda: World(rank, 3))
+    views = TwoViews(add(1.0), add(100.0), labelled=2)
+    with sharing(11) as own:
+        changed = views(torch.zeros(own.stop - own.start, 3), torch.Generator())
+    assert changed[:, 0].tolist() == ([1.0] * 6 + [100.0] * 5)[own.rows]
 
 
 def test_what_is_strong_depends_on_the_items() -> None:

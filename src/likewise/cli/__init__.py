@@ -5,6 +5,7 @@ Nothing here imports torch; a command's file imports what it needs when it runs,
 
 from __future__ import annotations
 
+import sys
 import warnings
 from typing import Any, TextIO
 
@@ -28,24 +29,51 @@ from likewise.cli import (
     report,
     semi,
 )
+from likewise.cli.processes import LOST, quiet_unless_first, rank_and_size
 from likewise.errors import InputError
 
 
 class Commands(TyperGroup):
-    """Every command, and how it ends: bad input in one sentence and exit code 2, Ctrl-C in 130; warnings in a line."""
+    """Every command, and how it ends: bad input in one sentence and exit code 2, Ctrl-C in 130; warnings in a line.
+
+    Of several processes of one job, the first speaks; where it is one of the others that fails first, that one.
+    """
 
     def invoke(self, ctx: Any) -> Any:
         try:
-            with warnings.catch_warnings():
+            with warnings.catch_warnings(), quiet_unless_first():
                 warnings.filterwarnings("always", module="likewise")
                 warnings.showwarning = _show_warning
                 return super().invoke(ctx)
         except InputError as error:
-            typer.echo(f"likewise: {error}", err=True)
+            _tell(f"likewise: {error}")
             raise typer.Exit(2) from error
         except KeyboardInterrupt as stop:
-            typer.echo(str(stop) or "Stopped.", err=True)
+            _tell(str(stop) or "Stopped.")
             raise typer.Exit(130) from stop
+        except RuntimeError as error:
+            if not _is_lost(error):
+                raise
+            _tell(f"likewise: {LOST}")
+            raise typer.Exit(1) from error
+
+
+def _tell(sentence: str) -> None:
+    """To the terminal, unless another process of the job has told it why it ends."""
+    if "likewise.distributed" in sys.modules:
+        from likewise.distributed import is_first_to_tell
+
+        if not is_first_to_tell():
+            return
+    typer.echo(sentence, err=True)
+
+
+def _is_lost(error: RuntimeError) -> bool:
+    if "likewise.distributed" not in sys.modules:
+        return False
+    from likewise.distributed import is_lost
+
+    return is_lost(error)
 
 
 def _show_warning(
@@ -57,6 +85,8 @@ def _show_warning(
     line: str | None = None,
 ) -> None:
     """What happened, without the place in our source that says it."""
+    if rank_and_size()[0] > 0:
+        return
     typer.echo(f"likewise: warning: {' '.join(str(message).split())}", err=True)
 
 

@@ -111,6 +111,26 @@ def semi(
 
 
 @app.command()
+def distributed(
+    out: Annotated[Path, typer.Option(help="The JSON file to write.")] = Path("benchmarks/distributed.json"),
+    batch: Annotated[list[int] | None, typer.Option(min=2, help="Items a step; 256, 1,024 and 4,096.")] = None,
+    processes: Annotated[list[int] | None, typer.Option(min=1, help="How many; 1, 2 and 4.")] = None,
+    repeats: Annotated[int, typer.Option(min=1, help="Steps of each.")] = 20,
+) -> None:
+    """A training step in several processes: its time, and the bytes sent, against the batch and their number."""
+    _check_writable(out)
+
+    from likewise.benchmarks.distributed import BATCHES, PROCESSES, measure, record, report
+    from likewise.training.run_folder import write_json
+
+    steps = [step for size in processes or PROCESSES for step in measure(batch or BATCHES, size, repeats)]
+    write_json(out, record(steps, repeats))
+    for line in report(steps):
+        typer.echo(line)
+    typer.echo(f"Wrote {out}.")
+
+
+@app.command()
 def landscape(
     out: Annotated[Path, typer.Option(help="The JSON file to write.")] = Path("benchmarks/landscape.json"),
     items: Annotated[int, typer.Option(min=2, help="How many images the losses are over.")] = 1000,

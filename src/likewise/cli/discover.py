@@ -14,6 +14,7 @@ from likewise.cli.fitted import training_seconds
 from likewise.cli.fitting import Told, fit_into
 from likewise.cli.items import Given, features_or_images
 from likewise.cli.predictions import prediction_rows, write_csv
+from likewise.cli.processes import Processes, SyncBatchNorm, take_part
 from likewise.cli.teacher import Images, Teacher, known_items, saved_similarity
 from likewise.errors import InputError
 
@@ -57,8 +58,11 @@ def discover(
     ] = False,
     seed: Annotated[int, typer.Option(min=0, help="Another seed, other weights and another order.")] = 0,
     device: Annotated[str, typer.Option(help="auto, cpu, mps, cuda or cuda:N.")] = "auto",
+    processes: Processes = 1,
+    sync_batch_norm: SyncBatchNorm = False,
 ) -> None:
     """Find the classes in items that nobody labelled, and how many there are."""
+    take_part(processes, sync_batch_norm)
     arguments = {
         "classes": classes,
         "max_classes": max_classes,

@@ -14,6 +14,7 @@ import typer
 from likewise.cli import fitted
 from likewise.cli.fitting import Told, class_sizes, fit_into, items_in_words, next_commands, unused_outputs
 from likewise.cli.items import Given, find_answers
+from likewise.cli.processes import Processes, SyncBatchNorm, take_part
 from likewise.errors import InputError
 
 if TYPE_CHECKING:
@@ -56,8 +57,11 @@ def fit(
     ] = False,
     seed: Annotated[int, typer.Option(min=0, help="Another seed, other weights and another order.")] = 0,
     device: Annotated[str, typer.Option(help="auto, cpu, mps, cuda or cuda:N.")] = "auto",
+    processes: Processes = 1,
+    sync_batch_norm: SyncBatchNorm = False,
 ) -> None:
     """Learn classes from same-or-different answers about your items."""
+    take_part(processes, sync_batch_norm)
     arguments = {
         "classes": classes,
         "network": network,

@@ -153,6 +153,7 @@ def refuse_other_data(run: Path, old: Fit | None, new: Fit) -> None:
 @contextmanager
 def begun(run: Path, fit: Fit) -> Iterator[None]:
     """The folder with its fit.json, kept from other processes; gone again if all fails before a checkpoint."""
+    from likewise.files import is_writer
     from likewise.training.run_folder import reserved
 
     first, made = not (run / "fit.json").exists(), not run.exists()
@@ -161,7 +162,7 @@ def begun(run: Path, fit: Fit) -> Iterator[None]:
         try:
             yield
         except Exception:
-            if first and not list(run.glob("stages/*/checkpoint.safetensors")):
+            if is_writer() and first and not list(run.glob("stages/*/checkpoint.safetensors")):
                 shutil.rmtree(run / "stages", ignore_errors=True)
                 (run / "fit.json").unlink()
                 if made:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import typer
 
+from likewise.cli.processes import rank_and_size
 from likewise.errors import InputError
 
 if TYPE_CHECKING:
@@ -48,7 +49,7 @@ def features_or_images(items: Items) -> Any:
 
 def list_broken(broken: Sequence[str]) -> None:
     """Say on stderr which images were left out: the first ten, and how many."""
-    if not broken:
+    if not broken or rank_and_size()[0] > 0:
         return
     what = "1 image cannot be read and is" if len(broken) == 1 else f"{len(broken):,} images cannot be read and are"
     typer.echo(f"likewise: warning: {what} left out:", err=True)

@@ -11,6 +11,7 @@ import typer
 from likewise.cli.fitted import items_of, read_answers, require_fit
 from likewise.cli.items import check_shape, find_answers, open_for, read_all
 from likewise.cli.places import check_file, writing
+from likewise.cli.processes import rank_and_size
 from likewise.errors import InputError
 
 if TYPE_CHECKING:
@@ -66,6 +67,8 @@ def landscape(
     from likewise.landscape.grid import read_part
     from likewise.landscape.job import make_job
 
+    rank, size = rank_and_size()
+    part = f"{rank + 1}/{size}" if size > 1 and part == "1/1" else part  # under torchrun
     share, reach = read_part(part), _span(span)
     runs = [run, *(mutual or ())]
     how = {"items": items, "batch_size": batch_size, "seed": seed}

@@ -1,4 +1,7 @@
-"""`likewise paper`: run the paper's tables and figures and our own on answers; write RESULTS.md from the records."""
+"""`likewise paper`: run the paper's tables and figures and our own on answers; write RESULTS.md from the records.
+
+Under torchrun the rows of a table are dealt out over the processes, and each runs its own as if it were alone.
+"""
 
 from __future__ import annotations
 
@@ -6,6 +9,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import typer
+
+from likewise.cli.processes import dealt_out
 
 if TYPE_CHECKING:
     from likewise.paper.table2_entries import TransferEntry
@@ -48,7 +53,9 @@ def table1(
 
     from likewise.paper.table1 import run_entries
 
-    for record, path in run_entries(entries, data=data, runs=runs, results=results):
+    for record, path in run_entries(
+        dealt_out(entries, key=lambda entry: entry.name), data=data, runs=runs, results=results
+    ):
         minutes = record.cpu_seconds / 60
         typer.echo(f"{path}: error {record.error:.2f} %, paper {record.paper_error} %; {minutes:.1f} core-minutes")
 
@@ -174,7 +181,9 @@ def table4(
 
     from likewise.paper.table4 import run_semi_entries
 
-    for record, path, ran in run_semi_entries(entries, data=data, runs=runs, results=results):
+    for record, path, ran in run_semi_entries(
+        dealt_out(entries, key=lambda entry: entry.folder), data=data, runs=runs, results=results
+    ):
         typer.echo(
             f"{path}: {'' if ran else 'there already; '}error {record.error:.2f} %, supervised "
             f"{record.supervised_error:.2f} %; {record.cpu_seconds / 60:.1f} core-minutes"
@@ -206,7 +215,9 @@ def answers(
 
     from likewise.paper.answers import run_trials
 
-    for record, path, ran in run_trials(trials, data=data, runs=runs, results=results):
+    for record, path, ran in run_trials(
+        dealt_out(trials, key=lambda trial: trial.seed), data=data, runs=runs, results=results
+    ):
         typer.echo(
             f"{path}: {'' if ran else 'there already; '}{record.first_accuracy:.2f} % from the answers, "
             f"{record.accuracy:.2f} % with the unlabelled, the twin {record.twin_accuracy:.2f} % "
@@ -298,7 +309,13 @@ def _transfer(
 
     from likewise.paper.table2 import run_transfer_entries
 
-    for record, path, ran in run_transfer_entries(entries, data=data, runs=runs, results=results, backbone=backbone):
+    for record, path, ran in run_transfer_entries(
+        dealt_out(entries, key=lambda entry: entry.similarity_name),
+        data=data,
+        runs=runs,
+        results=results,
+        backbone=backbone,
+    ):
         typer.echo(
             f"{path}: {'' if ran else 'there already; '}ACC {record.acc:.1f} %, NMI {record.nmi:.3f}, the number of "
             f"classes off by {record.difference:.1f}; {record.cpu_seconds / 60:.1f} core-minutes, and "

@@ -13,6 +13,7 @@ from likewise.cli.fitted import columns_of
 from likewise.cli.items import check_shape, features_or_images, list_broken, open_for
 from likewise.cli.places import check_file, writing
 from likewise.cli.predictions import prediction_rows, write_csv, write_parquet
+from likewise.cli.processes import Processes, take_part
 from likewise.errors import InputError
 
 if TYPE_CHECKING:
@@ -30,8 +31,10 @@ def predict(
         bool, typer.Option("--strict", help="Refuse broken image files instead of skipping them.")
     ] = False,
     batch: Annotated[int, typer.Option(min=1, help="Items in memory at a time.")] = 1000,
+    processes: Processes = 1,
 ) -> None:
     """Put items in the classes that a run has learned."""
+    take_part(processes)
     check_file(out, "--out", (".csv", ".parquet"))
     if out.resolve() == items.resolve():
         raise InputError(f"{out} holds the items; give --out another name.")
@@ -54,8 +57,11 @@ def predict(
 
 def _predictions(model: NetworkClassifier, stream: ItemStream, path: Path) -> Iterator[Any]:
     """Arrow tables of id, class and probability; a bar on a terminal shows how far it is."""
+    import torch
     from rich.console import Console
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+
+    from likewise.distributed import sharing, whole
 
     console, row = Console(), 0
     texts = [TextColumn(text) for text in ("items", "left")]
@@ -63,7 +69,9 @@ def _predictions(model: NetworkClassifier, stream: ItemStream, path: Path) -> It
     with Progress(*columns, console=console, disable=not console.is_terminal) as bar:
         task = bar.add_task("", total=len(stream))
         for items in stream:
-            probabilities = model.predict_proba(features_or_images(check_shape(items, model, path)))  # (b, classes)
+            with sharing(len(items)) as own:
+                rows = features_or_images(check_shape(items, model, path))[own.rows]
+                probabilities = whole(torch.from_numpy(model.predict_proba(rows))).numpy()  # (b, classes)
             yield prediction_rows(items, model.classes_[probabilities.argmax(1)], probabilities.max(1), row)
             row += len(items)
             bar.advance(task, len(items))

@@ -13,6 +13,7 @@ from likewise.cli import fitted
 from likewise.cli.few_labels import LabelledItems, find_labels, positions, read_few_labels
 from likewise.cli.fitting import Told, class_sizes, fit_into, items_in_words, next_commands
 from likewise.cli.items import Given
+from likewise.cli.processes import Processes, SyncBatchNorm, take_part
 
 if TYPE_CHECKING:
     from likewise.datasets import ItemStream
@@ -54,8 +55,11 @@ def semi(
     ] = False,
     seed: Annotated[int, typer.Option(min=0, help="Another seed, other weights and another order.")] = 0,
     device: Annotated[str, typer.Option(help="auto, cpu, mps, cuda or cuda:N.")] = "auto",
+    processes: Processes = 1,
+    sync_batch_norm: SyncBatchNorm = False,
 ) -> None:
     """Learn classes from a few labels and from all the items that have none."""
+    take_part(processes, sync_batch_norm)
     arguments = {
         "method": method,
         "classes": classes,

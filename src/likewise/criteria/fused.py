@@ -3,6 +3,9 @@
 A criterion is a `Kernel`. It looks at the logits once, then is shown tiles of pairs; for each it gives the losses and
 adds to running sums of size (b, K), from which the gradient follows at the end. Value and gradient are thus computed
 together, in the forward pass; the backward pass only scales.
+
+While a batch is shared out over ranks (see `likewise.distributed`), each rank has all logits and is shown its part of
+the pairs, and the sums are added up: two numbers and (b, K) of them, never anything of size (b, b).
 """
 
 from __future__ import annotations
@@ -16,6 +19,7 @@ import torch
 from torch import Tensor
 
 from likewise.criteria.targets import Grid, Listing, Tile, read_target
+from likewise.distributed import add_up, share_at_hand
 
 Reduction = Literal["mean", "sum", "none"]
 
@@ -80,12 +84,17 @@ class _TotalLoss(torch.autograd.Function):
         with _full_precision(logits.device.type):
             kernel = make(logits, learn)
             total = count = 0.0
-            for part in target.parts(logits.shape[1], kernel.dtype):
+            batch = share_at_hand()
+            who = (batch.rank, batch.size) if batch.is_part else (0, 1)
+            for part in target.parts(logits.shape[1], kernel.dtype, *who):
                 total += part.share * float(_losses(kernel, part).sum())
                 count += part.count() if mean else 0.0
+            if batch.is_part:
+                total, count = add_up(torch.tensor([total, count], dtype=torch.float64)).tolist()
             scale = (1.0 / count if count > 0 else 0.0) if mean else 1.0
             if learn:
-                ctx.save_for_backward(logits, kernel.gradient().mul_(scale).to(logits.dtype))
+                gradient = add_up(kernel.gradient()) if batch.is_part else kernel.gradient()
+                ctx.save_for_backward(logits, gradient.mul_(scale).to(logits.dtype))
             return torch.scalar_tensor(total * scale, dtype=kernel.dtype, device=logits.device)
 
     @staticmethod

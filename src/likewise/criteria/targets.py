@@ -28,11 +28,12 @@ class Listing:
 
     share: ClassVar[float] = 1.0
 
-    def parts(self, outputs: int, dtype: torch.dtype) -> Iterator[Listing]:
-        """The same pairs, so many at a time that their probabilities take 16 MiB."""
+    def parts(self, outputs: int, dtype: torch.dtype, rank: int = 0, ranks: int = 1) -> Iterator[Listing]:
+        """The same pairs, so many at a time that their probabilities take 16 MiB; of several ranks, those of one."""
         size = max(1, (1 << 22) // outputs)
-        for start in range(0, len(self.left), size):
-            end = start + size
+        first, last = (len(self.left) * place // ranks for place in (rank, rank + 1))
+        for start in range(first, last, size):
+            end = min(start + size, last)
             same, weight = self.same[start:end].to(dtype), self.weight[start:end].to(dtype)
             yield Listing(self.left[start:end], self.right[start:end], same, weight)
 
@@ -85,8 +86,8 @@ class Grid:
     weight: Tensor | None  # (b, b), or None: every known pair counts 1
     self_pairs: bool
 
-    def parts(self, outputs: int, dtype: torch.dtype) -> Iterator[Tile]:
-        for rows, columns in places(self.items):
+    def parts(self, outputs: int, dtype: torch.dtype, rank: int = 0, ranks: int = 1) -> Iterator[Tile]:
+        for rows, columns in places(self.items, rank, ranks):
             square = rows == columns
             if self.labels is None:
                 same, weight = self._matrix_tile(rows, columns, dtype)
@@ -124,16 +125,24 @@ def take(tensor: Tensor, rows: slice) -> Tensor:
 ROWS, COLUMNS = 256, 1024  # a tile of floats is 1 MiB: the handful in use stay in the cache
 
 
-def places(b: int) -> list[tuple[slice, slice]]:
+def places(b: int, rank: int = 0, ranks: int = 1) -> list[tuple[slice, slice]]:
     """Rows and columns of the tiles that cover the pairs of b items, on and above the diagonal (s_hat is symmetric).
+
+    Several ranks cover them together. Their rows are dealt out back and forth, because the first have most columns.
 
     >>> places(300)
     [(slice(0, 256, None), slice(0, 256, None)), (slice(0, 256, None), slice(256, 300, None)),
      (slice(256, 300, None), slice(256, 300, None))]
+    >>> [[rows.start for rows, columns in places(100, rank, 2) if rows == columns] for rank in range(2)]
+    [[0, 75], [25, 50]]
     """
     cover = []
-    for start in range(0, b, ROWS):
-        rows = slice(start, min(start + ROWS, b))
+    height = ROWS if ranks == 1 else min(ROWS, max(1, -(-b // (2 * ranks))))
+    for number, start in enumerate(range(0, b, height)):
+        turn = number % (2 * ranks)
+        if min(turn, 2 * ranks - 1 - turn) != rank:
+            continue
+        rows = slice(start, min(start + height, b))
         cover.append((rows, rows))
         cover += [(rows, slice(c, min(c + COLUMNS, b))) for c in range(rows.stop, b, COLUMNS)]
     return cover

@@ -46,7 +46,7 @@ KEYS = frozenset(
 def write_classifier(folder: Path, classifier: NetworkClassifier) -> None:
     """Write the weights, then what they mean, with their checksum in it."""
     form, naming = classifier.input_form_, classifier.naming_
-    write_model(folder / "model.safetensors", classifier.network_)
+    digest = write_model(folder / "model.safetensors", classifier.network_)
     write_json(
         folder / "classifier.json",
         {
@@ -64,7 +64,7 @@ def write_classifier(folder: Path, classifier: NetworkClassifier) -> None:
             "named": naming.named,
             **{name: getattr(classifier, f"{name}_") for name in classifier.saved_facts},
             "history": classifier.history_,
-            "sha256": sha256(folder / "model.safetensors"),
+            "sha256": digest,
         },
     )
 

@@ -29,7 +29,7 @@ NAMES = ("similarity.json", "similarity.safetensors")
 def write_similarity(folder: Path, similarity: SimilarityNetwork) -> None:
     """Write the weights, then what they mean, with their checksum in it."""
     form = similarity.input_form_
-    write_model(folder / NAMES[1], similarity.module_)
+    digest = write_model(folder / NAMES[1], similarity.module_)
     write_json(
         folder / NAMES[0],
         {
@@ -44,7 +44,7 @@ def write_similarity(folder: Path, similarity: SimilarityNetwork) -> None:
             "calibration": dataclasses.asdict(similarity.calibration_),
             "held_out": similarity.held_out_kind_,
             "rule": None if similarity.rule_ is None else dataclasses.asdict(similarity.rule_),
-            "sha256": sha256(folder / NAMES[1]),
+            "sha256": digest,
         },
     )
 

@@ -14,6 +14,7 @@ from sklearn.utils import assert_all_finite
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import column_or_1d
 
+from likewise.distributed import from_first
 from likewise.errors import InputError
 from likewise.estimators.inputs import are_paths
 from likewise.pairs import Pairs
@@ -103,12 +104,16 @@ def _sound(pairs: Pairs, run: Path | None) -> Pairs:
     """The answers that are left after a repair: of these same answers earlier in this run, if there was one."""
     note = None if run is None else run / "repair.json"
     given = checksum(pairs.left, pairs.right, pairs.same, pairs.weight)
-    if note is not None and note.exists() and (noted := read_json(note))["answers"] == given:
-        return pairs.select(np.setdiff1d(np.arange(len(pairs)), noted["dropped"]))
-    kept, dropped, _ = pairs.repair()
-    if note is not None:
-        write_json(note, {"answers": given, "dropped": np.flatnonzero(np.isin(pairs.lines, dropped.lines))})
-    return kept
+
+    def dropped() -> list[int]:
+        if note is not None and note.exists() and (noted := read_json(note))["answers"] == given:
+            return list(noted["dropped"])
+        places = np.flatnonzero(np.isin(pairs.lines, pairs.repair()[1].lines)).tolist()
+        if note is not None:
+            write_json(note, {"answers": given, "dropped": places})
+        return list(places)
+
+    return pairs.select(np.setdiff1d(np.arange(len(pairs)), from_first(dropped)))
 
 
 def checksum(*arrays: NDArray[Any]) -> int:

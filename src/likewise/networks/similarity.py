@@ -10,6 +10,7 @@ from typing import Literal
 import torch
 from torch import Tensor, nn
 
+from likewise.distributed import whole
 from likewise.errors import InputError
 from likewise.networks.cosine_head import CosineHead
 from likewise.networks.pair_head import PairHead, at_least_float32
@@ -42,6 +43,7 @@ class SimilarityModule(nn.Module):
     make predictions calibrated: P(same) = sigmoid(slope logit + offset). Training does not touch them.
     """
 
+    gathers = True  # of a batch shared out over ranks, its outputs are those of the whole: features are gathered
     slope: Tensor
     offset: Tensor
 
@@ -82,7 +84,7 @@ class SimilarityModule(nn.Module):
         return out
 
     def forward(self, x: Tensor) -> Tensor:
-        logits: Tensor = self.head(self.features(x))  # (b, b)
+        logits: Tensor = self.head(whole(self.features(x)))  # (b, b)
         return logits
 
     @torch.no_grad()
@@ -92,7 +94,7 @@ class SimilarityModule(nn.Module):
         With `adapt` every batch-norm, the backbone's too, normalises by this batch and not by what it saw in training.
         """
         with predicting(self, adapt):
-            features = self.features(x)
+            features = whole(self.features(x))
         return self.predict_similarity(features, adapt=adapt, symmetric=symmetric)
 
     @torch.no_grad()

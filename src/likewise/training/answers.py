@@ -21,6 +21,7 @@ from torch import Tensor, nn
 
 from likewise.criteria import flipped_mcl, mcl
 from likewise.datasets import Augmentation
+from likewise.distributed import agreed
 from likewise.pairs import Pairs
 from likewise.supervision import AnsweringNetwork, Known, answers_objective
 from likewise.training.answer_order import AnswerOrder
@@ -120,7 +121,7 @@ def learn_answers(
         model = AnsweringNetwork(made, FIRST_FLIP) if flip is None else made
         result = stage(1, model, seed, f"start-{start}")
         spent += result.seconds
-        loss, wrong = answer_loss(model, pile, pairs, flip)
+        loss, wrong = agreed(answer_loss(model, pile, pairs, flip))
         if loss < least:
             best, least, history = model, loss, result.history
         if wrong <= WRONG_ANSWERS + rate_of(model, flip):
@@ -131,7 +132,7 @@ def learn_answers(
         learned = copy.deepcopy(best)
         result = stage(2, learned, settings.seed, "unlabelled")
         spent += result.seconds
-        if _is_worse(learned, best, pile, held_out, flip):
+        if agreed(_is_worse(learned, best, pile, held_out, flip)):
             learned = best
         else:
             history = history + [{**row, "epoch": len(history) + row["epoch"]} for row in result.history]

@@ -9,6 +9,7 @@ import torch
 from torch import Tensor
 
 from likewise.datasets import normalise
+from likewise.distributed import sharing
 from likewise.errors import InputError
 from likewise.training.randomness import AUGMENT, ORDER, generator
 
@@ -16,7 +17,10 @@ Augment = Callable[[Tensor, torch.Generator], Tensor]  # a batch of inputs as th
 
 
 class Batch(NamedTuple):
-    """What an objective sees: inputs ready for the network, labels (-1 = unknown), positions in the data set."""
+    """What an objective sees: inputs ready for the network, labels (-1 = unknown), positions in the data set.
+
+    Over several ranks the inputs are this rank's rows; the rest is of the whole batch, as are the network's outputs.
+    """
 
     inputs: Tensor  # float (b, C, H, W) or (b, d), augmented and normalised
     labels: Tensor  # int64 (b,)
@@ -77,9 +81,11 @@ class TensorBatches:
 
     def epoch(self, epoch: int, start: int = 0) -> Iterator[Batch]:
         for step, index in enumerate(self.order.chunks(epoch)[start:], start):
-            inputs = self.inputs[index]
-            if self.augment is not None:
-                inputs = self.augment(inputs, generator(self.order.seed, AUGMENT, epoch * len(self) + step))
+            with sharing(len(index)) as own:
+                inputs = self.inputs[index[own.rows]]
+                if self.augment is not None:
+                    draw = generator(self.order.seed, AUGMENT, epoch * len(self) + step, *own.salt)
+                    inputs = self.augment(inputs, draw)
             yield Batch(channels_last(normalise(inputs, self.mean, self.std)), self.labels[index], index)
 
 

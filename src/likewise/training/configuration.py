@@ -11,6 +11,7 @@ import torch
 from torch import nn
 
 from likewise import __version__
+from likewise.distributed import from_first, world
 from likewise.errors import InputError
 from likewise.training.batches import Batches
 from likewise.training.precision import Objective, resolve_device, resolve_precision
@@ -32,13 +33,14 @@ def settle(
     """
     told = plain({"settings": dataclasses.asdict(settings), "config": config})
     path = None if run is None else run / "config.json"
-    record = None if path is None or not path.exists() else _read(path, told)
+    record = from_first(lambda: None if path is None or not path.exists() else _read(path, told))
     device = resolve_device(settings.device if record is None else record["device"])
     network.to(device).to(memory_format=torch.channels_last)  # type: ignore[call-overload]
     if record is None:
         precision, note = resolve_precision(settings, network, batches, objective, device)
         record = {**told, "device": str(device), "precision": precision, "precision_note": note}
         record |= {"likewise": __version__, "torch": torch.__version__, "threads": torch.get_num_threads()}
+        record["processes"] = world().size  # it may go on with more or fewer
         if path is not None:
             write_json(path, record)
     return dataclasses.replace(settings, device=str(device), precision=record["precision"])

@@ -8,6 +8,8 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from types import FrameType
 
+from likewise.distributed import world
+
 Handler = Callable[[int, FrameType | None], object] | int
 
 
@@ -23,12 +25,16 @@ class StopRequest:
 
 @contextmanager
 def stop_request() -> Iterator[StopRequest]:
-    """Inside, the first Ctrl-C only sets `asked`, a second one stops at once; only the main thread can do this."""
+    """Inside, the first Ctrl-C only sets `asked`, a second one stops at once; only the main thread can do this.
+
+    Of several ranks none stops at once: torchrun passes a Ctrl-C on that they all have had already.
+    """
     request = StopRequest()
 
     def ask(signum: int, frame: FrameType | None) -> None:
         request.asked = True
-        signal.signal(signal.SIGINT, previous)
+        if world().size == 1:
+            signal.signal(signal.SIGINT, previous)
 
     with _sigint(ask) as previous:
         yield request

@@ -11,6 +11,7 @@ from torch import Tensor
 from torch.utils.data import DataLoader, Dataset, default_collate
 
 from likewise.datasets import normalise
+from likewise.distributed import share, sharing, whole
 from likewise.errors import InputError
 from likewise.training.batches import Batch, EpochOrder, channels_last
 from likewise.training.interruption import workers_ignore_ctrl_c
@@ -27,7 +28,8 @@ class LoaderBatches:
     The promise: every epoch comes out the same again, whatever came before. For this the global generators of torch,
     NumPy and Python, and the DataLoader's and its sampler's own, are seeded before each epoch, and the global ones
     again before each batch where there are no worker processes. After a stop inside an epoch, the batches already seen
-    are fetched again from a DataLoader and dropped.
+    are fetched again from a DataLoader and dropped. Over several ranks, each loads its own items of a Dataset, and all
+    batches of a DataLoader, of which it takes its rows.
 
     >>> pile = torch.utils.data.TensorDataset(torch.rand(5, 2), torch.arange(5))
     >>> [len(batch.labels) for batch in LoaderBatches(pile, batch_size=2).epoch(0)]
@@ -63,8 +65,12 @@ class LoaderBatches:
             yield from self._from_loader(self.source, epoch, start)
         elif self.order is not None:
             for step, index in enumerate(self.order.chunks(epoch)[start:], start):
-                seed_all(self.seed, FETCH, epoch * len(self) + step)
-                yield _batch(default_collate([self.source[position] for position in index.tolist()]), index)
+                with sharing(len(index)) as own:
+                    seed_all(self.seed, FETCH, epoch * len(self) + step, *own.salt)
+                    here = index[own.rows]
+                    batch = _batch(default_collate([self.source[position] for position in here.tolist()]), here)
+                    batch = Batch(batch.inputs, whole(batch.labels), whole(batch.index))
+                yield batch
 
     def _from_loader(self, loader: DataLoader[Any], epoch: int, start: int) -> Iterator[Batch]:
         _seed_samplers(loader, epoch, mix(self.seed, ORDER, epoch))
@@ -82,7 +88,7 @@ class LoaderBatches:
             batch = _batch(fetched, position)
             position += len(batch.labels)
             if step >= start:
-                yield batch
+                yield Batch(batch.inputs[share(len(batch.labels)).rows], batch.labels, batch.index)
 
 
 def _seed_samplers(loader: DataLoader[Any], epoch: int, seed: int) -> None:

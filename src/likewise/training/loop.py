@@ -14,6 +14,7 @@ from torch import Tensor, nn
 from torch.optim import Optimizer
 from torch.utils.data import DataLoader, Dataset
 
+from likewise.distributed import agreed, share, sharing, wait_for_all
 from likewise.training.batches import Batch, Batches
 from likewise.training.checkpoint import State, load_checkpoint, save_checkpoint
 from likewise.training.configuration import settle
@@ -21,6 +22,7 @@ from likewise.training.divergence import check_loss, check_weights
 from likewise.training.interruption import Interrupted, StopRequest, stop_request
 from likewise.training.loader import LoaderBatches
 from likewise.training.optimizers import build_optimizer
+from likewise.training.parallel import in_parallel, keep_together, spread
 from likewise.training.precision import Objective, forward, move
 from likewise.training.predict import evaluating, modes_kept
 from likewise.training.progress import Silent, reporter
@@ -94,17 +96,22 @@ def train(
     The folder holds config.json, history.csv, checkpoint.safetensors and, at the end, model.safetensors and
     metrics.json. Calling `train` again with the same arguments goes on from the checkpoint to the same weights and
     history, bit for bit; a finished run returns its result at once.
+
+    In a job of several processes (see `likewise.distributed.join`) all of them call `train` alike. Each has its rows of
+    every batch, the loss and the steps are those of the whole batch, and the first process alone writes to the folder,
+    which all must be able to read. Such a run may go on with another number of processes.
     """
     folder = None if run is None else Path(run)
     if isinstance(batches, DataLoader | Dataset):
         batches = LoaderBatches(batches, settings.batch_size, settings.seed)
-    with reserved(folder), reproducible(), modes_kept(network), stop_request() as stop:
+    with reserved(folder), reproducible(), modes_kept(network), spread(network), stop_request() as stop:
         network.train()
         settings = settle(folder, settings, config or {}, network, batches, objective)
         optimizer = build_optimizer(network, settings, torch.device(settings.device))
         about = {"settings": dataclasses.asdict(settings), "n_classes": n_classes, "steps_per_epoch": len(batches)}
         job = Job(network, batches, objective, optimizer, settings, n_classes, evaluate, folder, monitor, about)
         state = _restore(job)
+        job = dataclasses.replace(job, objective=in_parallel(network, objective))
         with reporter(progress and not _finished(job, state))(settings.epochs, len(batches), state) as show:
             while not _finished(job, state):
                 train_epoch(job, state, stop, show)
@@ -112,6 +119,7 @@ def train(
             network.load_state_dict(state.best)
         if folder is not None:
             _write_results(job, folder, state)
+            wait_for_all()
     return TrainingResult(state.history, settings, state.seconds, state.cpu_seconds, state.tally.confusion.numpy())
 
 
@@ -125,7 +133,7 @@ def train_epoch(job: Job, state: State, stop: StopRequest, show: Silent) -> None
         state.step += 1
         state.items += len(batch.labels)
         show.step(state)
-        if stop.asked:
+        if keep_together(job.network, stop.asked):
             _save(job, state)
             raise _interrupted(job, f"step {state.step} of epoch {state.epoch + 1}")
     state.history.append(_row(job, state))
@@ -134,21 +142,23 @@ def train_epoch(job: Job, state: State, stop: StopRequest, show: Silent) -> None
     state.epoch, state.step = state.epoch + 1, 0
     _save(job, state)
     show.epoch(state.history[-1], state)
-    if stop.asked:
+    if keep_together(job.network, stop.asked):
         raise _interrupted(job, f"epoch {state.epoch}")
 
 
 def train_step(job: Job, state: State, batch: Batch) -> tuple[float, Tensor]:
     """One step of the optimizer; returns the loss and the logits (b, K)."""
-    seed_all(job.settings.seed, STEP, _global_step(job, state))
+    b = len(batch.labels)
+    seed_all(job.settings.seed, STEP, _global_step(job, state), *share(b).salt)
     for group in job.optimizer.param_groups:
         group["lr"] = learning_rate(job.settings, state.epoch, state.step, len(job.batches))
     job.optimizer.zero_grad()
     batch = move(batch, torch.device(job.settings.device))
-    loss, logits = forward(job.objective, job.network, batch, job.settings.precision)
-    value = loss.item()
-    check_loss(value, logits, batch, job.settings, _place(job, _global_step(job, state)))
-    loss.backward()  # type: ignore[no-untyped-call]
+    with sharing(b):
+        loss, logits = forward(job.objective, job.network, batch, job.settings.precision)
+        value = loss.item()
+        check_loss(value, logits, batch, job.settings, _place(job, _global_step(job, state)))
+        loss.backward()  # type: ignore[no-untyped-call]
     job.optimizer.step()
     return value, logits
 
@@ -191,7 +201,7 @@ def _row(job: Job, state: State) -> dict[str, float]:
         with evaluating(job.network), torch.no_grad():
             columns = job.evaluate(job.network, state.tally.confusion.numpy())
         row |= {name: float(value) for name, value in columns.items()}
-    return row
+    return agreed(row)  # all ranks must choose the same best epoch, and the same last one
 
 
 def _write_results(job: Job, run: Path, state: State) -> None:

@@ -10,6 +10,7 @@ from typing import Literal
 import torch
 from torch import Tensor, nn
 
+from likewise.distributed import agreed, sharing
 from likewise.errors import InputError
 from likewise.training.batches import Batch, Batches
 from likewise.training.optimizers import build_optimizer
@@ -43,7 +44,9 @@ def resolve_precision(
     if not native_bfloat16(device):
         return "float32", f"this {device.type} has no native bfloat16"
     batch = move(next(iter(batches.epoch(0))), device)
-    ratio = _speed_up(settings, network, batch, objective, device)
+    with sharing(len(batch.labels)):
+        ratio = _speed_up(settings, network, batch, objective, device)
+    ratio = agreed(ratio)
     return ("bfloat16" if ratio >= WORTH_IT else "float32"), f"bfloat16 measured {ratio:.2f} times as fast as float32"
 
 

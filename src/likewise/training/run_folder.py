@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import hashlib
 import io
 import json
 import math
@@ -19,7 +20,7 @@ from safetensors.torch import save
 from torch import Tensor, nn
 
 from likewise.errors import InputError
-from likewise.files import write_whole
+from likewise.files import is_writer, write_whole
 
 if sys.platform != "win32":  # Windows has no such lock
     import fcntl
@@ -27,8 +28,11 @@ if sys.platform != "win32":  # Windows has no such lock
 
 @contextmanager
 def reserved(folder: Path | None) -> Iterator[None]:
-    """Make the folder and keep other processes out of it; the lock goes with the process, however it ends."""
-    if folder is None:
+    """Make the folder and keep other processes out of it; the lock goes with the process, however it ends.
+
+    Of the processes of one job the first does this for all of them.
+    """
+    if folder is None or not is_writer():
         yield
         return
     try:
@@ -74,9 +78,11 @@ def write_history(path: Path, history: Sequence[Mapping[str, object]]) -> None:
     write_whole(path, text.getvalue())
 
 
-def write_model(path: Path, network: nn.Module) -> None:
-    """Write the weights and buffers alone, by their names in the network."""
-    write_whole(path, save(network_tensors(network), {"format": "pt"}))
+def write_model(path: Path, network: nn.Module) -> str:
+    """Write the weights and buffers alone, by their names in the network; gives the SHA-256 of the file."""
+    content = save(network_tensors(network), {"format": "pt"})
+    write_whole(path, content)
+    return hashlib.sha256(content).hexdigest()
 
 
 def network_tensors(network: nn.Module) -> dict[str, Tensor]:

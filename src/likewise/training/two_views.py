@@ -8,6 +8,7 @@ import torch
 from torch import Tensor
 
 from likewise.datasets import Jitter, Strong
+from likewise.distributed import share_at_hand
 from likewise.training.answers import Pile
 from likewise.training.batches import Augment
 
@@ -30,6 +31,8 @@ class TwoViews:
         return cls(pile.augment, Jitter(NOISE, pile.std or (1.0,) * pile.inputs.shape[1]), labelled)
 
     def __call__(self, inputs: Tensor, generator: torch.Generator) -> Tensor:
-        weak = inputs[: self.labelled + (len(inputs) - self.labelled) // 2]
-        strong = self.strong(inputs[len(weak) :], generator)
-        return torch.cat([weak if self.gentle is None else self.gentle(weak, generator), strong])
+        own = share_at_hand(len(inputs))
+        weak, strong = inputs.tensor_split([own.before(self.labelled + (own.whole - self.labelled) // 2)])
+        strong = self.strong(strong, generator) if len(strong) else strong
+        weak = self.gentle(weak, generator) if self.gentle is not None and len(weak) else weak
+        return torch.cat([weak, strong])

@@ -16,13 +16,17 @@ from typing import NamedTuple
 from torch import Tensor, nn
 from torch.nn.functional import cross_entropy
 
+from likewise.distributed import share_at_hand
 from likewise.supervision.labels import LabelledBatch
 from likewise.supervision.semi.averaged import AveragedNetwork
 
 
 @dataclass(frozen=True)
 class BatchSeen:
-    """A batch and what the network made of it: some labelled rows, then b items in one view after another."""
+    """A batch and what the network made of it: some labelled rows, then b items in one view after another.
+
+    Over several ranks, `inputs` and `items` are this rank's rows.
+    """
 
     network: nn.Module
     inputs: Tensor  # (labelled + views b, ...)
@@ -31,7 +35,11 @@ class BatchSeen:
 
     @property
     def items(self) -> Tensor:
-        return self.inputs[self.labelled :]
+        return self.inputs[self._labelled_here :]
+
+    @property
+    def _labelled_here(self) -> int:
+        return share_at_hand(len(self.inputs)).before(self.labelled)
 
     @property
     def item_logits(self) -> Tensor:
@@ -40,7 +48,7 @@ class BatchSeen:
     def again(self, items: Tensor) -> Tensor:
         """The logits of other items in the batch's place, beside the same labelled rows, which batch-norm sees too."""
         inputs = self.inputs.clone()
-        inputs[self.labelled :] = items
+        inputs[self._labelled_here :] = items
         logits: Tensor = self.network(inputs)[self.labelled :].float()
         return logits
 

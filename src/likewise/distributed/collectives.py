@@ -1,0 +1,129 @@
+"""What ranks exchange: rows are gathered, sums are added up, and what the first decides the others are told.
+
+Every rank has the loss of the whole batch, so that there are `size` equal copies of it. Gradients here are those of the
+sum of the copies, as torch's own collectives have it; DistributedDataParallel divides them by `size` again.
+
+    whole   forward: the rows of all ranks, in order      backward: this rank's rows of the gradient, times size
+    summed  forward: the sum over ranks                   backward: the sum over ranks of the gradients
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+import torch
+from torch import Tensor, distributed
+
+from likewise.distributed.shares import share_at_hand
+from likewise.distributed.traffic import count
+from likewise.distributed.world import world
+from likewise.errors import InputError
+
+T = TypeVar("T")
+
+
+def whole(rows: Tensor) -> Tensor:
+    """The rows of all ranks, (b, ...), from each rank's own, with gradient; as they are where no batch is shared out.
+
+    >>> whole(torch.eye(2))
+    tensor([[1., 0.],
+            [0., 1.]])
+    """
+    if not share_at_hand().is_part:
+        return rows
+    lengths = [int(n) for n in _gather(torch.tensor([len(rows)], device=rows.device))]
+    gathered: Tensor = _Whole.apply(rows, lengths)  # type: ignore[no-untyped-call]
+    return gathered
+
+
+def summed(sums: Tensor) -> Tensor:
+    """The sum over ranks, with gradient, while a batch is shared out."""
+    if not share_at_hand().is_part:
+        return sums
+    total: Tensor = _Summed.apply(sums)  # type: ignore[no-untyped-call]
+    return total
+
+
+def add_up(numbers: Tensor) -> Tensor:
+    """Add up in place over all ranks, without gradient; alone, nothing is to be added."""
+    size = world().size
+    if size > 1:
+        distributed.all_reduce(numbers)
+        count().reduced(_bytes(numbers), size)
+    return numbers
+
+
+def from_first(decide: Callable[[], T]) -> T:
+    """What the first rank decides, as JSON has it, or the InputError it ends with; the others only wait for it.
+
+    >>> from_first(lambda: {"loss": 0.5})
+    {'loss': 0.5}
+    """
+    ours = world()
+    if ours.size == 1:
+        return decide()
+    told: dict[str, Any] = {}
+    if ours.rank == 0:
+        try:
+            told = {"value": decide()}
+        except InputError as error:
+            told = {"error": str(error)}
+    text = torch.frombuffer(bytearray(json.dumps(told).encode()), dtype=torch.uint8)
+    length = torch.tensor([len(text)])
+    distributed.broadcast(length, 0)
+    text = text if ours.rank == 0 else torch.empty(int(length), dtype=torch.uint8)
+    distributed.broadcast(text, 0)
+    told = json.loads(bytes(text.tolist()))
+    if "error" in told:
+        raise InputError(told["error"])
+    value: T = told["value"]
+    return value
+
+
+def agreed(value: T) -> T:
+    """The first rank's value, where all have computed it and a last digit may differ from machine to machine."""
+    return from_first(lambda: value)
+
+
+def wait_for_all() -> None:
+    """Go on when every rank is here, so that what the first wrote before can be read after."""
+    add_up(torch.zeros(1))
+
+
+class _Whole(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx: Any, rows: Tensor, lengths: list[int]) -> Tensor:
+        ours = world()
+        start = sum(lengths[: ours.rank])
+        ctx.own, ctx.size = slice(start, start + len(rows)), ours.size
+        padded = rows.new_zeros(max(lengths), *rows.shape[1:])  # ranks must send alike, and a share may be a row less
+        padded[: len(rows)] = rows
+        return torch.cat([part[:n] for part, n in zip(_gather(padded), lengths, strict=True)])
+
+    @staticmethod
+    def backward(ctx: Any, upstream: Tensor) -> tuple[Tensor, None]:
+        return upstream[ctx.own] * ctx.size, None
+
+
+class _Summed(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx: Any, sums: Tensor) -> Tensor:
+        return add_up(sums.clone())
+
+    @staticmethod
+    def backward(ctx: Any, upstream: Tensor) -> Tensor:
+        return add_up(upstream.clone())
+
+
+def _gather(tensor: Tensor) -> list[Tensor]:
+    size = world().size
+    parts = [torch.empty_like(tensor) for _ in range(size)]
+    distributed.all_gather(parts, tensor)
+    count().gathered(_bytes(tensor), size)
+    return parts
+
+
+def _bytes(tensor: Tensor) -> int:
+    return tensor.numel() * tensor.element_size()

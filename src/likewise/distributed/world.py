@@ -1,0 +1,99 @@
+"""The processes of a job: which of them this one is, and how it joins the others and leaves them."""
+
+from __future__ import annotations
+
+import atexit
+import os
+from dataclasses import dataclass
+from datetime import timedelta
+
+import torch
+from torch import distributed
+from torch._C._distributed_c10d import PrefixStore, Store
+from torch.distributed.rendezvous import rendezvous
+
+TIMEOUT = 60.0  # seconds that a process waits for the others before it takes them for lost
+
+_normalised_together = False
+
+
+@dataclass(frozen=True)
+class World:
+    """Process `rank` of `size`; with one, nothing is sent anywhere."""
+
+    rank: int = 0
+    size: int = 1
+    sync_batch_norm: bool = False  # whether batch-norm normalises by the whole batch, or each rank by its own rows
+
+
+def world() -> World:
+    """What torch.distributed says of this process; alone where it was not started.
+
+    >>> world()
+    World(rank=0, size=1, sync_batch_norm=False)
+    """
+    if not (distributed.is_available() and distributed.is_initialized()):
+        return World()
+    return World(distributed.get_rank(), distributed.get_world_size(), _normalised_together)
+
+
+def join(*, sync_batch_norm: bool = False, init_method: str = "env://") -> World:
+    """Join the processes that torchrun started (RANK, WORLD_SIZE, ...): by gloo on CPUs, by NCCL between GPUs.
+
+    Give every process the same code: each then trains on its share of each batch, and the first alone writes files.
+    """
+    global _normalised_together
+    _normalised_together = sync_batch_norm
+    if not distributed.is_initialized():
+        gpu = torch.cuda.is_available()
+        if gpu:
+            torch.cuda.set_device(int(os.environ.get("LOCAL_RANK", "0")))
+        rank, size, timeout = int(os.environ["RANK"]), int(os.environ["WORLD_SIZE"]), timedelta(seconds=TIMEOUT)
+        store, _, _ = next(iter(rendezvous(init_method, rank, size, timeout=timeout)))
+        backend = "cpu:gloo,cuda:nccl" if gpu else "gloo"
+        distributed.init_process_group(
+            backend, store=_of_this_attempt(store), rank=rank, world_size=size, timeout=timeout
+        )
+        atexit.register(leave)
+    return world()
+
+
+def _of_this_attempt(store: Store) -> Store:
+    """After a restart on one machine, torchrun's store still has the addresses of the processes that are gone.
+
+    Over many machines their counts of restarts may differ; there its rendezvous "c10d" begins a new store each time.
+    """
+    environment = os.environ
+    if environment.get("LOCAL_WORLD_SIZE") != environment["WORLD_SIZE"]:
+        return store
+    return PrefixStore(f"attempt {environment.get('TORCHELASTIC_RESTART_COUNT', '0')}", store)
+
+
+def leave() -> None:
+    """End this process's part in the job."""
+    if distributed.is_initialized():
+        distributed.destroy_process_group()
+
+
+def is_first_to_tell() -> bool:
+    """Whether no other process of the job has said yet why it ends; alone, always."""
+    if not distributed.is_initialized():
+        return True
+    try:
+        return bool(distributed.distributed_c10d._get_default_store().add("told", 1) == 1)
+    except RuntimeError:  # the first process, which kept the count, is gone, and who started it has been told
+        return False
+
+
+def is_lost(error: BaseException) -> bool:
+    """Whether an error says that another process died or did not answer in time.
+
+    >>> is_lost(RuntimeError("[gloo/transport/tcp/pair.cc:547] Connection closed by peer [127.0.0.1]:1234"))
+    True
+    >>> is_lost(RuntimeError("mat1 and mat2 shapes cannot be multiplied"))
+    False
+    """
+    if isinstance(error, distributed.DistError):
+        return True
+    signs = ("gloo/transport", "Connection closed by peer", "Application timeout caused pair closure", "NCCL")
+    return isinstance(error, RuntimeError) and any(sign in str(error) for sign in signs)

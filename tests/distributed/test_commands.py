@@ -1,0 +1,146 @@
+"""Commands in several processes, as one types them: what is printed and written, and what happens to a killed one."""
+
+from __future__ import annotations
+
+import csv
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+from sklearn.datasets import make_blobs
+from typer.testing import CliRunner
+
+from likewise.cli import app
+from likewise.cli.processes import dealt_out
+from likewise.pairs import Pairs
+
+FIT = ("fit", "blobs.csv", "--pairs", "answers.csv", "--classes", "3", "--batch-size", "30", "--no-unlabelled")
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Three blobs in a table, and answers about them."""
+    made = tmp_path_factory.mktemp("blobs")
+    X, y = make_blobs(90, n_features=4, centers=3, random_state=0)
+    pairs = Pairs.from_labels(y, n=200)
+    _write(made / "blobs.csv", "id,a,b,c,d", [[f"i{row}", *values] for row, values in enumerate(X)])
+    answers = zip(pairs.left, pairs.right, pairs.same, strict=True)
+    _write(made / "answers.csv", "left,right,same", [[f"i{a}", f"i{b}", int(same)] for a, b, same in answers])
+    return made
+
+
+def _write(path: Path, header: str, rows: list[list[Any]]) -> None:
+    with path.open("w", newline="", encoding="utf-8") as file:
+        csv.writer(file).writerows([header.split(","), *rows])
+
+
+def likewise(folder: Path, *arguments: str) -> subprocess.Popen[str]:
+    """Type `likewise ...` in a folder."""
+    return python(folder, "-m", "likewise", *arguments)
+
+
+def python(folder: Path, *arguments: str) -> subprocess.Popen[str]:
+    command = [sys.executable, *arguments]
+    quiet = os.environ | {"OMP_NUM_THREADS": "1"}
+    pipe = subprocess.PIPE
+    return subprocess.Popen(command, cwd=folder, env=quiet, stdout=pipe, stderr=pipe, text=True)
+
+
+def when_a_checkpoint_is_there(process: subprocess.Popen[str], run: Path) -> list[str]:
+    """Wait for it, and give the ids of the two processes that were started."""
+    while not (run / "stages" / "start-1" / "checkpoint.safetensors").exists():
+        assert process.poll() is None
+        time.sleep(0.02)
+    children = Path(f"/proc/{process.pid}/task/{process.pid}/children").read_text().split()
+    assert len(children) == 2
+    return children
+
+
+def test_fit_in_two_processes_prints_and_writes_once(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    process = likewise(folder, *FIT, "--epochs", "2", "--out", "run", "--processes", "2", "--sync-batch-norm")
+    out, errors = process.communicate()
+    assert (process.returncode, errors) == (0, "")
+    assert out.count("Found 3 classes") == out.count("Wrote run") == 1
+    monkeypatch.chdir(folder)
+    again = CliRunner().invoke(app, [*FIT, "--epochs", "2", "--out", "run"])  # with one process, it is the same run
+    assert "run is finished" in again.stdout
+    assert CliRunner().invoke(app, ["predict", "run", "blobs.csv", "--out", "one.csv"]).exit_code == 0
+    process = likewise(folder, "predict", "run", "blobs.csv", "--out", "two.csv", "--batch", "40", "--processes", "2")
+    assert process.communicate() == (
+        "Wrote two.csv: 90 items in 3 classes.\n"
+        "A class is the number of an output; likewise name run --labels few.csv names it.\n",
+        "",
+    )
+    one, two = ((folder / name).read_text().splitlines() for name in ("one.csv", "two.csv"))
+    assert [row.rpartition(",")[0] for row in one] == [row.rpartition(",")[0] for row in two]
+    assert len(one) == 91
+
+
+def test_bad_input_is_told_once(folder: Path) -> None:
+    process = likewise(folder, *FIT[:3], "missing.csv", *FIT[4:], "--out", "bad", "--processes", "2")
+    out, errors = process.communicate()
+    assert process.returncode == 2
+    assert out == ""
+    assert errors == "likewise: missing.csv does not exist; give the CSV or Parquet file that holds the answers.\n"
+    assert not (folder / "bad").exists()
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="children are found in /proc")
+def test_a_killed_process_ends_the_job_and_the_same_command_goes_on(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    command = (*FIT, "--epochs", "12", "--out", "killed")
+    process = likewise(folder, *command, "--processes", "2")
+    children = when_a_checkpoint_is_there(process, folder / "killed")
+    os.kill(int(children[1]), signal.SIGKILL)
+    errors = process.communicate()[1]
+    assert process.returncode == 1
+    assert "likewise: process 2 of 2 was killed (SIGKILL), and the others were stopped." in errors
+    assert "Traceback" not in errors
+    assert not any(Path(f"/proc/{child}").exists() for child in children)
+    monkeypatch.chdir(folder)
+    assert "Found 3 classes" in CliRunner().invoke(app, command).stdout  # in one process
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="children are found in /proc")
+def test_torchrun_restarts_a_killed_job_which_goes_on(folder: Path) -> None:
+    torchrun = ("-m", "torch.distributed.run", "--nproc-per-node", "2", "--max-restarts", "1")
+    process = python(folder, *torchrun, "-m", "likewise", *FIT, "--epochs", "12", "--out", "restarted")
+    children = when_a_checkpoint_is_there(process, folder / "restarted")
+    os.kill(int(children[1]), signal.SIGKILL)
+    out, _ = process.communicate()
+    assert process.returncode == 0
+    assert out.count("Learning 3 classes") == 2
+    assert out.count("Found 3 classes") == 1
+
+
+def test_processes_end_with_the_one_that_started_them(folder: Path) -> None:
+    child = "import sys, time; from likewise.cli.processes import end_with; end_with(int(sys.argv[1])); time.sleep(600)"
+    command = f"[sys.executable, '-c', {child!r}, str(os.getpid())]"
+    starts = f"import os, subprocess, sys; print(subprocess.Popen({command}).pid, flush=True); os._exit(0)"
+    # the child holds the pipe of what is printed, so that this returns when it is gone, and not after ten minutes
+    ran = subprocess.run([sys.executable, "-c", starts], capture_output=True, timeout=120, check=True)
+    assert (int(ran.stdout) > 0, ran.stderr) == (True, b"")
+
+
+def test_torchrun_and_processes_must_agree(monkeypatch: pytest.MonkeyPatch, folder: Path) -> None:
+    monkeypatch.setenv("WORLD_SIZE", "3")
+    monkeypatch.setenv("RANK", "0")
+    result = CliRunner().invoke(app, [*FIT, "--out", str(folder / "other"), "--processes", "2"])
+    assert result.exit_code == 2
+    assert "--processes is 2, but torchrun has started 3; leave --processes out." in result.stderr
+
+
+def test_rows_of_a_table_are_dealt_out_by_what_they_share(monkeypatch: pytest.MonkeyPatch) -> None:
+    rows = ["a1", "b1", "a2", "c1", "b2", "d1"]
+    dealt = []
+    monkeypatch.setenv("WORLD_SIZE", "3")
+    for rank in range(3):
+        monkeypatch.setenv("RANK", str(rank))
+        dealt.append(dealt_out(rows, key=lambda row: row[0]))
+    assert dealt == [["a1", "a2", "d1"], ["b1", "b2"], ["c1"]]
