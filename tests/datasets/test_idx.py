@@ -91,6 +91,7 @@ GOOD = idx(IMAGES)
         (gzip.compress(GOOD[:-1]), "holds 83 bytes where its header promises 84"),
         (gzip.compress(GOOD + b"x"), "holds 85 bytes where its header promises 84"),
     ],
+    ids=["cut", "damaged", "plain", "empty", "labels", "floats", "header", "short", "long"],
 )
 def test_damaged_file_is_named_with_a_remedy(tmp_path: Path, content: bytes, complaint: str) -> None:
     write_set(tmp_path / "mnist")
