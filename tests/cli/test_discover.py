@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import json
+import re
 import shutil
 from collections.abc import Callable
 from pathlib import Path
@@ -181,6 +182,19 @@ def test_a_similarity_is_used_again_on_another_pile(
     assert json.loads((blobs / "new" / "metrics.json").read_text())["known"] is None
     if folder == "run":
         assert discover(run, blobs, "newer", unknown="pile.csv", similarity="new").exit_code == 0  # it is handed on
+
+
+def test_known_classes_that_come_in_groups(blobs: Path, run: Run) -> None:
+    known = (blobs / "known.csv").read_text()
+    grouped = re.sub(r"k(\d\d)$", lambda found: f"group{int(found[1]) // 2}/{found[1]}", known, flags=re.MULTILINE)
+    (blobs / "grouped.csv").write_text(grouped)
+    result = discover(run, blobs, "grouped", "--grouped", known="grouped.csv")
+    assert (result.exit_code, result.stderr) == (0, ""), result.output
+    assert "On known groups that were kept back, all of them new to it:\n" in result.stdout
+    assert json.loads((blobs / "grouped" / "metrics.json").read_text())["similarity"]["held_out"] == "groups"
+    result = discover(run, blobs, "not", "--grouped")
+    assert (result.exit_code, result.stdout) == (2, "")
+    assert "The class 'k00' names no group; call classes that come in groups group/class." in result.stderr
 
 
 def test_a_number_of_classes_that_is_given(blobs: Path, run: Run) -> None:

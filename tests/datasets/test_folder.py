@@ -41,6 +41,18 @@ def test_sub_folders_are_classes_however_deep(tmp_path: Path) -> None:
     assert corner[2:] == [[0, 255, 0], [255, 255, 255]]
 
 
+def test_classes_that_come_in_groups(tmp_path: Path) -> None:
+    for name in ("Greek/alpha/1.png", "Greek/alpha/deeper/2.png", "Latin/alpha/1.png"):
+        save(tmp_path / name)
+    items = load_folder(tmp_path, grouped=True)
+    assert items.class_names == ("Greek/alpha", "Latin/alpha")
+    assert items.labels.tolist() == [0, 0, 1]
+    assert items.groups() == ["Greek", "Greek", "Latin"]
+    save(tmp_path / "Greek" / "of no class.png")
+    with pytest.raises(InputError, match="The class 'Greek' names no group"):
+        load_folder(tmp_path, grouped=True).groups()
+
+
 def test_flat_folder_has_no_labels(tmp_path: Path) -> None:
     for name in ("b.png", "a.png"):
         save(tmp_path / name)

@@ -135,6 +135,13 @@ def test_same_seed_same_network_and_a_stopped_run_goes_on(tmp_path: Path) -> Non
         SimilarityNetwork(epochs=2, run=tmp_path).fit(X[KNOWN] + 1, Y[KNOWN])
 
 
+def test_whole_groups_are_held_out() -> None:
+    fitted = SimilarityNetwork(epochs=2, held_out=0.1).fit(X[KNOWN], Y[KNOWN], groups=Y[KNOWN] // 2)
+    assert fitted.held_out_kind_ == "groups"
+    assert (fitted.quality_.n_same, fitted.quality_.n_different) == (2 * math.comb(30, 2), 30 * 30)  # a group of two
+    assert fitted.rule_ is not None
+
+
 def test_few_classes_hold_items_out_instead() -> None:
     few = Y < 3
     fitted = SimilarityNetwork(epochs=2).fit(X[few], Y[few])

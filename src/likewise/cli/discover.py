@@ -34,6 +34,13 @@ def discover(
             show_default=False,
         ),
     ] = None,
+    grouped: Annotated[
+        bool,
+        typer.Option(
+            "--grouped",
+            help="The known classes come in groups, Greek/alpha in folders or labels, and the pile is a new group.",
+        ),
+    ] = False,
     similarity: Annotated[
         Path | None,
         typer.Option(help="In the place of --known: an earlier run, whose similarity is used.", show_default=False),
@@ -67,6 +74,7 @@ def discover(
         "classes": classes,
         "max_classes": max_classes,
         "network": network,
+        "grouped": grouped,
         "similarity_epochs": similarity_epochs,
         "epochs": epochs,
         "size": size,
@@ -92,11 +100,11 @@ def _told(
     if known is not None and similarity is not None:
         raise InputError("Both --known and --similarity are given; leave out --known to use the similarity again.")
     if known is not None:
-        return known_items(known, unknown, images, arguments["classes"])
+        return known_items(known, unknown, images, arguments["classes"], arguments["grouped"])
     if similarity is None:
         raise InputError("There is nothing to learn from what is the same; give --known or --similarity.")
-    for name in ("network", "similarity_epochs"):
-        if arguments[name] is not None:
+    for name in ("network", "similarity_epochs", "grouped"):
+        if arguments[name]:
             option = "--" + name.replace("_", "-")
             raise InputError(f"{option} is for learning a similarity, and --similarity has one; leave {option} out.")
     return saved_similarity(similarity, unknown, images, arguments["classes"])
@@ -157,7 +165,7 @@ def _learn_similarity(teacher: Teacher, out: Path, arguments: dict[str, Any]) ->
         run=out / "stages" / "similarity",
     )
     names = np.array(teacher.known.class_names)
-    learned.fit(features_or_images(teacher.known), names[teacher.known.labels.numpy()])
+    learned.fit(features_or_images(teacher.known), names[teacher.known.labels.numpy()], teacher.groups)
     if teacher.known.columns:
         learned.feature_names_in_ = np.array(teacher.known.columns, dtype=object)
     learned.save(out / "similarity")

@@ -52,7 +52,7 @@ def write_discovery_page(
             number=NumberOfClasses(number["estimate"], *number["interval"]),
             about_number=number_in_words(number),
             similarity=SeenSimilarity(
-                similarity.quality_, similarity.calibration_, similarity.held_out_kind_ == "classes", trust
+                similarity.quality_, similarity.calibration_, similarity.held_out_kind_ != "items", trust
             ),
             histories=_histories(run / "history.csv"),
             classes=names,

@@ -34,8 +34,8 @@ def introduction(unknown: Path, given: Given, teacher: Teacher) -> Iterator[str]
 
 def similarity_in_words(quality: PairQuality, held_out: str) -> Iterator[str]:
     """How right a similarity was about pairs that it had not seen."""
-    if held_out == "classes":
-        yield "On known classes that were kept back, all of them new to it:"
+    if held_out != "items":
+        yield f"On known {held_out} that were kept back, all of them new to it:"
     else:
         yield "On items that were kept back, of classes that it knows (so that new ones will be harder):"
     for kind in ("same", "different"):

@@ -38,6 +38,7 @@ class Teacher:
 
     path: Path
     known: Items | None = None  # every one of them with a label
+    groups: list[str] | None = None  # of the known items
     network: SimilarityNetwork | None = None
 
     @property
@@ -54,10 +55,11 @@ class Teacher:
         found = hashlib.sha256(items_sha256(self.known).encode())
         found.update(self.known.labels.numpy().tobytes())
         found.update("\n".join(self.known.class_names).encode(errors="surrogateescape"))
+        found.update(b"in groups" if self.groups else b"")
         return found.hexdigest()
 
 
-def known_items(path: Path, unknown: Path, images: Images, n_classes: int | None) -> Told[Teacher]:
+def known_items(path: Path, unknown: Path, images: Images, n_classes: int | None, grouped: bool) -> Told[Teacher]:
     """Labelled items as the teacher; the pile is read in their form."""
 
     def open_pile(pile: Path) -> ItemStream:
@@ -69,7 +71,7 @@ def known_items(path: Path, unknown: Path, images: Images, n_classes: int | None
 
     def read(pile: ItemStream) -> Callable[[Given], Teacher]:
         _check_number(unknown, len(pile), n_classes)
-        return lambda given: _fitting(Teacher(path, known=_read_known(path, images)), unknown, given, n_classes)
+        return lambda given: _fitting(_read_known(path, images, grouped), unknown, given, n_classes)
 
     return Told(path, read, _unit, Teacher.sha256, files=_item_files(path), open_items=open_pile)
 
@@ -126,11 +128,11 @@ def _network_files(path: Path) -> list[Path]:
     return [folder / name for name in NAMES]
 
 
-def _read_known(path: Path, images: Images) -> Items:
+def _read_known(path: Path, images: Images, grouped: bool) -> Teacher:
     """Those with a label; the others are left out."""
     from likewise.datasets import load_items
 
-    items = load_items(path, size=images.size, channels=images.channels, strict=images.strict)
+    items = load_items(path, size=images.size, channels=images.channels, strict=images.strict, grouped=grouped)
     labelled = (items.labels >= 0).nonzero().flatten()
     if not len(labelled):
         how = (
@@ -149,7 +151,7 @@ def _read_known(path: Path, images: Images) -> Items:
             f"{path} holds one class, {items.class_names[0]!r}, so that nothing is different; "
             "give two or more, and better twenty."
         )
-    return items
+    return Teacher(path, known=items, groups=items.groups() if grouped else None)
 
 
 def _fitting(teacher: Teacher, unknown: Path, given: Given, n_classes: int | None) -> Teacher:

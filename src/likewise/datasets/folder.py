@@ -18,14 +18,17 @@ from likewise.datasets.items import Items
 from likewise.errors import InputError
 
 
-def load_folder(path: Path | str, *, size: int = 32, channels: Literal[1, 3] = 3, strict: bool = False) -> Items:
+def load_folder(
+    path: Path | str, *, size: int = 32, channels: Literal[1, 3] = 3, strict: bool = False, grouped: bool = False
+) -> Items:
     """All images below the folder, in the order of their names, each resized to `size` x `size`.
 
-    The first folder on the way to a file is its class, however deep the file lies; files in `path` itself are
-    labelled -1. The ids are the paths relative to `path`. Hidden files and folders are passed over. Images that cannot
-    be read are left out with one warning, or, with `strict`, are an InputError.
+    The first folder on the way to a file is its class, however deep the file lies; where classes are `grouped`, the
+    first two are, as in Greek/alpha/1.png. Files in `path` itself are labelled -1. The ids are the paths relative to
+    `path`. Hidden files and folders are passed over. Images that cannot be read are left out with one warning, or, with
+    `strict`, are an InputError.
     """
-    return _without_empty_classes(list_files(Path(path)).load(size, channels, strict))
+    return _without_empty_classes(list_files(Path(path), grouped).load(size, channels, strict))
 
 
 def open_folder(path: Path, size: int, channels: Literal[1, 3], strict: bool, chunk: int) -> ItemStream:
@@ -33,14 +36,15 @@ def open_folder(path: Path, size: int, channels: Literal[1, 3], strict: bool, ch
     return list_files(path).stream(size, channels, strict, chunk)
 
 
-def list_files(path: Path) -> ImageFiles:
+def list_files(path: Path, grouped: bool = False) -> ImageFiles:
     """The image files below a folder, not yet read."""
     if not path.is_dir():
         raise InputError(f"{path} is not a folder; give the folder that holds the images.")
     ids = list(_image_files(path))
     if not ids:
         raise InputError(f"{path} holds no image; its files should end in one of {', '.join(sorted(SUFFIXES))}.")
-    classes = [name.partition("/")[0] if "/" in name else "" for name in ids]
+    levels = 2 if grouped else 1
+    classes = ["/".join(name.split("/")[:-1][:levels]) for name in ids]
     names = tuple(sorted(set(classes) - {""}))
     number = {name: index for index, name in enumerate(names)} | {"": -1}
     return ImageFiles(ids, np.array([number[name] for name in classes]), names, path)

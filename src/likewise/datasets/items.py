@@ -6,6 +6,8 @@ from dataclasses import dataclass, replace
 
 import torch
 
+from likewise.errors import InputError
+
 
 @dataclass(frozen=True)
 class Items:
@@ -30,6 +32,14 @@ class Items:
     @property
     def n_classes(self) -> int:
         return len(self.class_names)
+
+    def groups(self) -> list[str]:
+        """The group of each labelled item, where classes are called group/class, as in Greek/alpha."""
+        alone = next((name for name in self.class_names if "/" not in name), None)
+        if alone is not None:
+            raise InputError(f"The class {alone!r} names no group; call classes that come in groups group/class.")
+        group = [name.partition("/")[0] for name in self.class_names]
+        return [group[label] for label in self.labels.tolist()]
 
     def subset(self, index: torch.Tensor) -> Items:
         ids = tuple(self.ids[i] for i in index.tolist()) if self.ids else ()

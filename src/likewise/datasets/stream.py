@@ -23,15 +23,17 @@ def load_items(
     channels: Literal[1, 3] = 3,
     strict: bool = False,
     columns: Sequence[str] = (),
+    grouped: bool = False,
 ) -> Items:
     """The items at a path: a folder of images, an .npy or .npz file, a .csv or .parquet table.
 
-    `size`, `channels` and `strict` are for images (see `load_folder`), `columns` for tables (see `load_table`).
+    `size`, `channels`, `strict` and `grouped` are for images (see `load_folder`), `columns` for tables (see
+    `load_table`).
     """
     path = Path(path)
     match _kind(path):
         case "folder":
-            return load_folder(path, size=size, channels=channels, strict=strict)
+            return load_folder(path, size=size, channels=channels, strict=strict, grouped=grouped)
         case "arrays":
             return load_arrays(path)
         case "table":

@@ -6,14 +6,18 @@ from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
+from sklearn.utils.validation import column_or_1d
 
 from likewise.errors import InputError
 
 Whole = NDArray[np.int64]
 
+Kind = Literal["groups", "classes", "items"]
+
+ENOUGH_GROUPS = 5  # of which one can be spared; with fewer, classes are held out
 ENOUGH_CLASSES = 10  # of which some can be spared; with fewer, items of each class are held out
-MOST_ITEMS = 2000  # held out: their pairs are two million
+MOST_PAIRED = 2000  # items whose pairs are all looked at: two million
 
 
 @dataclass(frozen=True)
@@ -24,11 +28,38 @@ class Parts:
     train_codes: Whole
     held_out: Whole
     held_out_codes: Whole
-    kind: Literal["classes", "items"]
+    kind: Kind
+
+    def to_pair(self, seed: int) -> tuple[Whole, Whole]:
+        """Those of the held-out items whose pairs are looked at, and their classes: all of them, unless too many."""
+        chosen = np.sort(np.random.default_rng(seed).permutation(len(self.held_out))[:MOST_PAIRED])
+        return self.held_out[chosen], self.held_out_codes[chosen]
 
 
-def hold_out_classes(codes: Whole, share: float, seed: int) -> Parts:
+def group_of_each_class(codes: Whole, groups: ArrayLike) -> Whole:
+    """The number of the group that each class belongs to, from a group for each item.
+
+    >>> group_of_each_class(np.array([0, 0, 1, 2]), ["Greek", "Greek", "Latin", "Greek"])
+    array([0, 1, 0])
+    """
+    numbers = np.unique(column_or_1d(groups), return_inverse=True)[1]
+    if len(numbers) != len(codes):
+        raise InputError(f"There are {len(codes)} items and {len(numbers)} groups; give one group an item.")
+    found = np.zeros(int(codes.max()) + 1, dtype=np.int64)
+    found[codes] = numbers
+    torn = np.flatnonzero(found[codes] != numbers)
+    if len(torn):
+        raise InputError(
+            f"Items of one class, that of item {torn[0]}, are in two groups; a class must be in one, so that it can be "
+            "held out with it."
+        )
+    return found
+
+
+def hold_out_classes(codes: Whole, share: float, seed: int, group: Whole | None = None) -> Parts:
     """Hold out a share of the classes, at least two; where there are fewer than ten, a share of each one's items.
+
+    `group` is the number of each class's group: where there are five groups or more, whole groups are held out.
 
     >>> parts = hold_out_classes(np.repeat(np.arange(20), 3), 0.15, seed=0)
     >>> parts.kind, len(parts.train), len(set(parts.held_out_codes))
@@ -38,10 +69,16 @@ def hold_out_classes(codes: Whole, share: float, seed: int) -> Parts:
         raise InputError(f"held_out must be a share between 0 and 1, got {share!r}.")
     random = np.random.default_rng(seed)
     n_classes = int(codes.max()) + 1
-    if n_classes >= ENOUGH_CLASSES:
-        chosen = random.permutation(n_classes)[: max(2, round(share * n_classes))]
-        out = np.isin(codes, chosen)
-        kind: Literal["classes", "items"] = "classes"
+    wanted = max(2, round(share * n_classes))
+    kind: Kind
+    if group is not None and len(np.unique(group)) >= ENOUGH_GROUPS:
+        order = random.permutation(np.unique(group))
+        enough = np.cumsum([np.sum(group == number) for number in order]) >= wanted
+        out = np.isin(group, order[: int(enough.argmax()) + 1])[codes]
+        kind = "groups"
+    elif n_classes >= ENOUGH_CLASSES:
+        out = np.isin(codes, random.permutation(n_classes)[:wanted])
+        kind = "classes"
     else:
         order = random.permutation(len(codes))
         within = np.empty(len(codes), dtype=np.int64)  # how many of its class come before an item
@@ -52,8 +89,6 @@ def hold_out_classes(codes: Whole, share: float, seed: int) -> Parts:
         out = within < np.maximum(2, np.round(share * size))[codes]
         kind = "items"
     held_out = np.flatnonzero(out)
-    if len(held_out) > MOST_ITEMS:
-        held_out = np.sort(random.permutation(held_out)[:MOST_ITEMS])
     train = np.flatnonzero(~out)
     left = np.bincount(codes[train], minlength=n_classes)
     if np.sum(left >= 2) < 2:
@@ -63,18 +98,22 @@ def hold_out_classes(codes: Whole, share: float, seed: int) -> Parts:
     return Parts(train, codes[train], held_out, codes[held_out], kind)
 
 
-def subpiles(codes: Whole, seed: int) -> list[tuple[Whole, int]]:
-    """Piles out of the held-out items, of a quarter of the classes (twenty at least) and with all or fewer of the items
-    of each, with their number of classes.
+def piles_to_count(codes: Whole, seed: int, group: Whole | None = None) -> list[tuple[Whole, int]]:
+    """Piles out of the held-out items, with all or fewer of the items of each class, and their number of classes.
 
-    What they have in common is what a rule for counting classes may depend on; what differs between them, it must allow
-    for. Among very many classes some two are always alike: a rule for piles of some tens is learned from such piles.
+    Where groups were held out, each is a pile. Else a pile has a quarter of the classes, twenty at least: among very
+    many classes some two are always alike, and a rule for piles of some tens is learned from such piles.
     """
     random = np.random.default_rng(seed)
-    names = np.unique(codes)
     piles = []
-    for share_of_items in (1, 1, 1, 1, 0.5, 0.5, 0.5, 0.25, 0.25):
-        some = random.permutation(names)[: max(20, len(names) // 4)]
+    if group is not None:
+        groups = [np.flatnonzero(group == number) for number in np.unique(group[codes])]
+        chosen = [(some, share) for some in groups for share in (1, 0.5, 0.25)]
+    else:
+        names = np.unique(codes)
+        quarter = max(20, len(names) // 4)
+        chosen = [(random.permutation(names)[:quarter], share) for share in (1, 1, 1, 1, 0.5, 0.5, 0.5, 0.25, 0.25)]
+    for some, share_of_items in chosen:
         rows = np.flatnonzero(np.isin(codes, some))
         rows = np.sort(random.permutation(rows)[: max(2, round(share_of_items * len(rows)))])
         there = len(np.unique(codes[rows]))

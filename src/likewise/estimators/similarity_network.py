@@ -16,7 +16,7 @@ from torch import Tensor, nn
 
 from likewise.datasets import Augmentation
 from likewise.errors import InputError
-from likewise.estimators.held_out_classes import Parts, hold_out_classes, subpiles
+from likewise.estimators.held_out_classes import Parts, group_of_each_class, hold_out_classes, piles_to_count
 from likewise.estimators.inputs import InputForm, are_images, index_pairs_of, read_images, seed_of
 from likewise.estimators.saved import OWN
 from likewise.estimators.saved_similarity import read_similarity, write_similarity
@@ -49,8 +49,8 @@ class SimilarityNetwork(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseE
         of a pair, trained pair by pair.
     turns : whether images turned by a quarter are classes of their own, which makes four times as many; by default
         where images are square.
-    held_out : the share of the classes (of the items, where there are fewer than ten classes) that is kept back to
-        calibrate and measure with.
+    held_out : the share of the classes that is kept back to calibrate and measure with: whole groups of them, where
+        `fit` is told of five or more; of the items, where there are fewer than ten classes.
     views : how many augmented views of an item a prediction is averaged over.
     adapt : whether batch-norm takes its statistics from the items at hand, where they are a hundred or more: those of
         other classes or another domain are not what it saw in training.
@@ -103,8 +103,12 @@ class SimilarityNetwork(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseE
         self.verbose = verbose
         self.run = run
 
-    def fit(self, X: Any, y: ArrayLike | None = None) -> Self:
-        """Learn from items X and their classes y."""
+    def fit(self, X: Any, y: ArrayLike | None = None, groups: ArrayLike | None = None) -> Self:
+        """Learn from items X and their classes y.
+
+        `groups` says where each item is from, if classes come in groups (the characters of an alphabet, the parts of a
+        machine) and new classes will be those of another group: then whole groups are held out.
+        """
         if y is None:
             raise InputError("SimilarityNetwork requires y to be passed, but the target y is None; give the classes.")
         inputs = self._inputs(X, reset=True)
@@ -116,9 +120,12 @@ class SimilarityNetwork(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseE
             raise InputError("The known items are all of one class; give two classes or more, and better twenty.")
         seed = seed_of(self.random_state)
         self.input_form_ = InputForm.of(inputs)
-        parts = hold_out_classes(codes.astype(np.int64), self.held_out, seed)
+        codes = codes.astype(np.int64)
+        group = None if groups is None else group_of_each_class(codes, groups)
+        parts = hold_out_classes(codes, self.held_out, seed, group)
         self._train(inputs[parts.train], torch.from_numpy(parts.train_codes), seed)
         self._calibrate(inputs, parts)
+        self.rule_ = self._counting_rule(inputs, parts, group)
         return self
 
     def similarity(self, X: Any) -> NDArray[np.float32]:
@@ -227,12 +234,13 @@ class SimilarityNetwork(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseE
             return SimilarityModule(backbone, head=self.head)
 
     def _calibrate(self, inputs: Tensor, parts: Parts) -> None:
-        """Make the predictions probabilities, measure them, and learn to count classes, on what was held out."""
+        """Make the predictions probabilities, and measure them, on what was held out."""
         self.module_.slope.fill_(1.0)
         self.module_.offset.fill_(0.0)
-        same = parts.held_out_codes[:, None] == parts.held_out_codes
+        rows, codes = parts.to_pair(seed_of(self.random_state))
+        same = codes[:, None] == codes
         above = np.triu_indices(len(same), 1)
-        seen = self.look(inputs[parts.held_out])
+        seen = self.look(inputs[rows])
         before = seen.probability().numpy()[above].clip(1e-7, 1 - 1e-7).astype(np.float64)
         slope, offset = platt(np.log(before) - np.log1p(-before), same[above])
         if slope <= 0:  # no better than chance: then every pair is as likely to be the same as any other
@@ -244,12 +252,16 @@ class SimilarityNetwork(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseE
         self.quality_: PairQuality = pair_quality(after, same[above])
         self.calibration_: Calibration = calibration(after, same[above])
         self.held_out_kind_ = parts.kind
-        self.rule_: StoppingRule | None = None
-        if self.head == "cosine" and parts.kind == "classes":
-            piles = subpiles(parts.held_out_codes, seed_of(self.random_state))
-            known = [(self.look(inputs[parts.held_out[rows]]).embedding.numpy(), n) for rows, n in piles]
-            if known:  # else the classes held out are too small to learn from how to count
-                self.rule_ = StoppingRule.fit([(joining_costs(z), n) for z, n in known])
+
+    def _counting_rule(self, inputs: Tensor, parts: Parts, group: NDArray[np.int64] | None) -> StoppingRule | None:
+        """How to count classes, or None where what was held out is too little to learn that from."""
+        if self.head != "cosine" or parts.kind == "items":
+            return None
+        piles = piles_to_count(
+            parts.held_out_codes, seed_of(self.random_state), group if parts.kind == "groups" else None
+        )
+        known = [(self.look(inputs[parts.held_out[rows]]).embedding.numpy(), n) for rows, n in piles]
+        return StoppingRule.fit([(joining_costs(z), n) for z, n in known]) if known else None
 
     def _inputs(self, X: Any, reset: bool) -> Tensor:
         if not reset:

@@ -59,7 +59,7 @@ def learn_known(entry: TransferEntry, task: Task, run: Path, backbone_run: Path 
             random_state=entry.seed,
             verbose=True,
             run=run,
-        ).fit(known.inputs.numpy(), known.labels.numpy())
+        ).fit(known.inputs.numpy(), known.labels.numpy(), known.groups())
         return Learned(network, None)
     backbone = build(recipe.network, known.n_classes, tuple(known.inputs.shape[1:]), seed=entry.seed)
     pile = Pile(known.inputs, task.mean, task.std, recipe.augmentation)
