@@ -11,7 +11,7 @@ from PIL import Image
 
 from likewise.paper.answers_record import AnswersRecord
 from likewise.paper.records import Record
-from likewise.paper.table2_entries import VALIDATION
+from likewise.paper.transfer_entries import VALIDATION
 
 
 @pytest.fixture

@@ -56,7 +56,7 @@ def run(place: Path, *options: str):  # type: ignore[no-untyped-def]
 def test_command_record_and_page(tmp_path: Path) -> None:
     ran = run(tmp_path, "--answers", "50")
     assert ran.exception is None, ran.output
-    assert ran.output.startswith("From answers, 1 trial:\n  digits-50answers-seed0-1ep\n")
+    assert ran.output.startswith("From answers, 1 entry:\n  digits-50answers-seed0-1ep\n")
     path = tmp_path / "results" / "answers" / "digits-50answers-seed0-1ep.json"
     record = read_record(path, AnswersRecord)
     assert f"{path}: {record.first_accuracy:.2f} % from the answers, {record.accuracy:.2f} % " in ran.output

@@ -13,10 +13,10 @@ from typer.testing import CliRunner
 
 from likewise.cli.paper import app
 from likewise.datasets import DataSet, Items
-from likewise.paper import table2, table2_entries, transfer_tasks
+from likewise.paper import transfer, transfer_entries, transfer_tasks
 from likewise.paper.records import read_record
-from likewise.paper.table2 import TransferRecord
-from likewise.paper.table2_entries import transfer_recipes
+from likewise.paper.transfer import TransferRecord
+from likewise.paper.transfer_entries import transfer_recipes
 from likewise.paper.transfer_tasks import Task, transfer_task
 
 
@@ -49,8 +49,8 @@ def tiny(monkeypatch: pytest.MonkeyPatch) -> Task:
         if recipe.backbone is not None
     ]
     assert len(small) == 3
-    monkeypatch.setattr(table2_entries, "transfer_recipes", lambda table: small)
-    monkeypatch.setattr(table2, "transfer_task", lambda recipe, part, data: task)
+    monkeypatch.setattr(transfer_entries, "transfer_recipes", lambda table: small)
+    monkeypatch.setattr(transfer, "transfer_task", lambda recipe, part, data: task)
     return task
 
 

@@ -13,7 +13,7 @@ import typer
 from likewise.cli.processes import dealt_out
 
 if TYPE_CHECKING:
-    from likewise.paper.table2_entries import TransferEntry
+    from likewise.paper.transfer_entries import TransferEntry
 
 app = typer.Typer(no_args_is_help=True, help="Run the paper's tables and put the figures side by side.")
 
@@ -47,9 +47,7 @@ def table1(
         seed=seed,
         epochs=epochs,
     )
-    typer.echo(f"Table 1, {len(entries)} {'entry' if len(entries) == 1 else 'entries'}:")
-    for entry in entries:
-        typer.echo(f"  {entry.name} (paper: {entry.paper_error} % in {entry.paper_settings.epochs} epochs)")
+    _announce("Table 1", [f"{e.name} (paper: {e.paper_error} % in {e.paper_settings.epochs} epochs)" for e in entries])
 
     from likewise.paper.table1 import run_entries
 
@@ -86,7 +84,7 @@ def table2(
 
     An entry that has a record is not run again, and one that was cut goes on with the next alphabet.
     """
-    from likewise.paper.table2_entries import select_transfer, transfer_recipes
+    from likewise.paper.transfer_entries import select_transfer, transfer_recipes
 
     entries = select_transfer(
         transfer_recipes(),
@@ -115,7 +113,7 @@ def table3(
     results: Path = RESULTS,
 ) -> None:
     """Find classes of ImageNet, or of smaller sets, with a similarity and a network from other classes."""
-    from likewise.paper.table2_entries import TABLE3, select_transfer, transfer_recipes
+    from likewise.paper.transfer_entries import TABLE3, select_transfer, transfer_recipes
 
     entries = select_transfer(
         transfer_recipes(TABLE3),
@@ -141,7 +139,7 @@ def table5(
     results: Path = RESULTS,
 ) -> None:
     """Count the characters of Omniglot's alphabets: the entries of Table 2 that do not know their number."""
-    from likewise.paper.table2_entries import COUNTING, select_transfer, transfer_recipes
+    from likewise.paper.transfer_entries import COUNTING, select_transfer, transfer_recipes
 
     entries = select_transfer(
         transfer_recipes(),
@@ -175,9 +173,7 @@ def table4(
     from likewise.paper.table4_entries import select_semi, semi_recipes
 
     entries = select_semi(semi_recipes(), dataset=dataset, network=network, method=method, split=split, epochs=epochs)
-    typer.echo(f"Table 4, {len(entries)} {'entry' if len(entries) == 1 else 'entries'}:")
-    for entry in entries:
-        typer.echo(f"  {entry.name}")
+    _announce("Table 4", [entry.name for entry in entries])
 
     from likewise.paper.table4 import run_semi_entries
 
@@ -209,9 +205,7 @@ def answers(
     from likewise.paper.answers_trials import select_trials
 
     trials = select_trials(dataset, answers, noise=noise, model=model, seed=seed, epochs=epochs)
-    typer.echo(f"From answers, {len(trials)} {'trial' if len(trials) == 1 else 'trials'}:")
-    for trial in trials:
-        typer.echo(f"  {trial.name}")
+    _announce("From answers", [trial.name for trial in trials])
 
     from likewise.paper.answers import run_trials
 
@@ -295,6 +289,12 @@ def show(
     typer.echo(f"Wrote {out}.")
 
 
+def _announce(table: str, entries: list[str]) -> None:
+    typer.echo(f"{table}, {len(entries)} {'entry' if len(entries) == 1 else 'entries'}:")
+    for entry in entries:
+        typer.echo(f"  {entry}")
+
+
 def _transfer(
     title: str,
     entries: list[TransferEntry],
@@ -303,11 +303,9 @@ def _transfer(
     results: Path,
     backbone: Path | None = None,
 ) -> None:
-    typer.echo(f"{title}, {len(entries)} {'entry' if len(entries) == 1 else 'entries'}:")
-    for entry in entries:
-        typer.echo(f"  {entry.name}")
+    _announce(title, [entry.name for entry in entries])
 
-    from likewise.paper.table2 import run_transfer_entries
+    from likewise.paper.transfer import run_transfer_entries
 
     for record, path, ran in run_transfer_entries(
         dealt_out(entries, key=lambda entry: entry.similarity_name),

@@ -13,8 +13,8 @@ from likewise.paper.landscape_section import landscape_section
 from likewise.paper.markdown import machines, notes, table
 from likewise.paper.recipe import recipes
 from likewise.paper.records import Record, read_records
-from likewise.paper.table2_section import table2_section, table3_section
 from likewise.paper.table4_section import table4_section
+from likewise.paper.transfer_section import table2_section, table3_section
 
 INTRODUCTION = """\
 # Results

@@ -23,7 +23,7 @@ from likewise.datasets import (
     random_classes,
 )
 from likewise.errors import InputError
-from likewise.paper.table2_entries import VALIDATION, Part, TransferRecipe
+from likewise.paper.transfer_entries import VALIDATION, Part, TransferRecipe
 
 
 @dataclass(frozen=True)

@@ -13,8 +13,8 @@ from typing import Any
 from likewise.evaluation import accuracy, confusion, match_outputs, nmi
 from likewise.machine import machine
 from likewise.paper.records import read_record, record_path, write_record
-from likewise.paper.table2_entries import TransferEntry
-from likewise.paper.table2_methods import Learned, find, learn_known
+from likewise.paper.transfer_entries import TransferEntry
+from likewise.paper.transfer_methods import Learned, find, learn_known
 from likewise.paper.transfer_tasks import Task, transfer_task
 from likewise.training.run_folder import read_json, write_json
 

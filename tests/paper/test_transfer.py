@@ -17,11 +17,11 @@ from likewise.cli.paper import app
 from likewise.datasets import Items, load_omniglot
 from likewise.errors import InputError
 from likewise.evaluation import PairQuality, nmi
-from likewise.paper import table2, table2_entries, table2_methods, transfer_tasks
+from likewise.paper import transfer, transfer_entries, transfer_methods, transfer_tasks
 from likewise.paper.records import read_record
-from likewise.paper.table2 import TransferRecord, run_transfer_entries
-from likewise.paper.table2_entries import VALIDATION, TransferEntry, transfer_recipes
-from likewise.paper.table2_methods import Found
+from likewise.paper.transfer import TransferRecord, run_transfer_entries
+from likewise.paper.transfer_entries import VALIDATION, TransferEntry, transfer_recipes
+from likewise.paper.transfer_methods import Found
 from likewise.paper.transfer_tasks import Task, all_characters
 from likewise.training.run_folder import plain
 
@@ -32,8 +32,8 @@ SHORT = ("--epochs", "1", "--similarity-epochs", "1")
 def small(monkeypatch: pytest.MonkeyPatch) -> None:
     """Recipes with a smaller network, and no more outputs than these alphabets have items."""
     recipes = [replace(recipe, network="lenet", hidden=8) for recipe in transfer_recipes()]
-    monkeypatch.setattr(table2_entries, "transfer_recipes", lambda *_: recipes)
-    monkeypatch.setattr(table2_methods, "MOST_OUTPUTS", 9)
+    monkeypatch.setattr(transfer_entries, "transfer_recipes", lambda *_: recipes)
+    monkeypatch.setattr(transfer_methods, "MOST_OUTPUTS", 9)
 
 
 def run(data: Path, place: Path, command: str, *options: str) -> Any:
@@ -68,8 +68,8 @@ def found(monkeypatch: pytest.MonkeyPatch) -> list[str]:
         looked.append(f"{len(labels)} drawings of {len(labels.unique())}")
         return "similarity"
 
-    monkeypatch.setattr(table2, "find", find)
-    monkeypatch.setattr(table2, "learn_known", learn)
+    monkeypatch.setattr(transfer, "find", find)
+    monkeypatch.setattr(transfer, "learn_known", learn)
     return looked
 
 
@@ -106,7 +106,7 @@ def test_an_entry_that_was_cut_goes_on_with_the_next_alphabet(
     places = {"data": few_alphabets, "runs": tmp_path / "runs", "results": tmp_path / "results"}
     whole = next(run_transfer_entries(entries, **places | {"runs": tmp_path / "a", "results": tmp_path / "b"}))[0]
     found.clear()
-    find: Callable[..., Found] = table2.find
+    find: Callable[..., Found] = transfer.find
 
     def cut(*arguments: Any) -> Found:
         if arguments[-1].name == "Tengwar":
@@ -114,7 +114,7 @@ def test_an_entry_that_was_cut_goes_on_with_the_next_alphabet(
         return find(*arguments)
 
     with monkeypatch.context() as patch:
-        patch.setattr(table2, "find", cut)
+        patch.setattr(transfer, "find", cut)
         with pytest.raises(KeyboardInterrupt):
             next(run_transfer_entries(entries, **places))
     assert not (tmp_path / "results").exists()
@@ -124,7 +124,7 @@ def test_an_entry_that_was_cut_goes_on_with_the_next_alphabet(
     assert [getattr(record, name) for name in same] == [getattr(whole, name) for name in same]
 
     written = path.read_bytes()
-    monkeypatch.setattr(table2, "transfer_task", lambda *_: pytest.fail("not even the data are needed"))
+    monkeypatch.setattr(transfer, "transfer_task", lambda *_: pytest.fail("not even the data are needed"))
     again, _, ran = next(run_transfer_entries(entries, **places))
     assert not ran
     assert asdict(again) == plain(asdict(record))
@@ -138,7 +138,7 @@ def test_choices_are_made_on_alphabets_whose_characters_are_not_learned(
         found.append(name)
         return Found(task.piles[name].labels.numpy(), 2, 2, quality(1.0))
 
-    monkeypatch.setattr(table2, "find", find)
+    monkeypatch.setattr(transfer, "find", find)
     places = {"data": few_alphabets, "runs": tmp_path / "runs", "results": tmp_path / "results"}
     record, path, _ = next(run_transfer_entries([TransferEntry(BEST, "spectral", "true", "validation")], **places))
     assert found == ["96 drawings of 12", *VALIDATION]
@@ -151,10 +151,10 @@ def test_choices_are_made_on_alphabets_whose_characters_are_not_learned(
 
 
 def test_what_each_recipe_is_said_to_have_done() -> None:
-    told = table2.told(TransferEntry(PAPER, "mcl", "true", epochs=5))
+    told = transfer.told(TransferEntry(PAPER, "mcl", "true", epochs=5))
     assert told["similarity"]["batch_size"] == 200  # type: ignore[index]
     assert (told["training"]["epochs"], told["training"]["batch_size"]) == (5, 100)  # type: ignore[index]
-    told = table2.told(TransferEntry(BEST, "mcl", "true", seed=4))  # the estimators know the rest
+    told = transfer.told(TransferEntry(BEST, "mcl", "true", seed=4))  # the estimators know the rest
     assert (told["similarity"], told["training"]) == ({"epochs": 15, "seed": 4}, {"epochs": 10, "seed": 4})
     assert told["augmentation"]["shear"] == 15  # type: ignore[index]
 

@@ -17,9 +17,9 @@ from likewise.clustering import KMeans
 from likewise.datasets import Items
 from likewise.estimators import CategoryDiscoverer, SimilarityNetwork
 from likewise.networks import SimilarityModule, build
-from likewise.paper import table2_methods
-from likewise.paper.table2_entries import TransferEntry, transfer_recipes
-from likewise.paper.table2_methods import Found, Learned, find, learn_known
+from likewise.paper import transfer_methods
+from likewise.paper.transfer_entries import TransferEntry, transfer_recipes
+from likewise.paper.transfer_methods import Found, Learned, find, learn_known
 from likewise.paper.transfer_tasks import Task, omniglot
 
 BEST, PAPER = (replace(recipe, network="lenet") for recipe in transfer_recipes())  # smaller than theirs
@@ -28,7 +28,7 @@ MOST = 9  # outputs where the number of classes is not known: these piles have n
 
 @pytest.fixture(autouse=True)
 def fewer_outputs(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(table2_methods, "MOST_OUTPUTS", MOST)
+    monkeypatch.setattr(transfer_methods, "MOST_OUTPUTS", MOST)
 
 
 @pytest.fixture(scope="module")
@@ -59,7 +59,7 @@ def untrained() -> SimilarityModule:
 def say(monkeypatch: pytest.MonkeyPatch, probability: NDArray[Any]) -> None:
     """Let this be what the similarity network says of the pile's pairs."""
     seen = SimpleNamespace(probability=lambda: torch.from_numpy(probability.astype(np.float32)))
-    monkeypatch.setattr(table2_methods, "look", lambda *_: seen)
+    monkeypatch.setattr(transfer_methods, "look", lambda *_: seen)
 
 
 def agree(outputs: NDArray[Any], truth: NDArray[Any]) -> bool:

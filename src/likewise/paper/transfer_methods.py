@@ -19,7 +19,7 @@ from likewise.estimators import CategoryDiscoverer, SimilarityNetwork
 from likewise.evaluation import PairQuality, n_dominant, pair_quality
 from likewise.networks import SimilarityModule, build
 from likewise.pairs import Pairs
-from likewise.paper.table2_entries import MOST_OUTPUTS, TransferEntry
+from likewise.paper.transfer_entries import MOST_OUTPUTS, TransferEntry
 from likewise.paper.transfer_tasks import Task
 from likewise.supervision import label_objective, transfer_objective
 from likewise.training import Pile, Settings, TensorBatches, look, predict_logits, train, train_similarity

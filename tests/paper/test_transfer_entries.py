@@ -14,7 +14,7 @@ from likewise.cli.paper import app
 from likewise.clustering import METHODS as RIVALS
 from likewise.datasets import Augmentation
 from likewise.errors import InputError
-from likewise.paper.table2_entries import (
+from likewise.paper.transfer_entries import (
     TransferEntry,
     TransferRecipe,
     read_transfer_recipe,

@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 
 from likewise.paper.records import write_record
-from likewise.paper.table2 import TransferRecord
-from likewise.paper.table2_entries import TransferEntry, transfer_recipes
-from likewise.paper.table2_section import table2_section
+from likewise.paper.transfer import TransferRecord
+from likewise.paper.transfer_entries import TransferEntry, transfer_recipes
+from likewise.paper.transfer_section import table2_section
 
 BEST, PAPER = transfer_recipes()
 

@@ -7,8 +7,8 @@ from pathlib import Path
 
 from likewise.paper.markdown import machines, notes, table
 from likewise.paper.records import read_records
-from likewise.paper.table2 import TransferRecord
-from likewise.paper.table2_entries import TABLE2, TABLE3, TransferRecipe, transfer_recipes
+from likewise.paper.transfer import TransferRecord
+from likewise.paper.transfer_entries import TABLE2, TABLE3, TransferRecipe, transfer_recipes
 
 ALPHABETS = """\
 ## Tables 2 and 5: the characters of Omniglot's alphabets, found without a label
