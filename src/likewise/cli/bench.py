@@ -177,6 +177,44 @@ def clustering(
     typer.echo(f"Wrote {out}.")
 
 
+@app.command()
+def growth(
+    out: Annotated[Path, typer.Option(help="The JSON file to write.")] = Path("benchmarks/growth.json"),
+    page: Annotated[
+        Path, typer.Option(help="The page to write, with its figure growth.svg beside it; it has all commands alone.")
+    ] = Path("docs/budgets.md"),
+    command: Annotated[list[str] | None, typer.Option(help="One command, or several; all where not given.")] = None,
+) -> None:
+    """What each command costs, and how that grows when items, answers, classes or the batch grow tenfold."""
+    for place in (out, page):
+        _check_writable(place)
+
+    from likewise.benchmarks.growth import BUDGETS, measure, record, report
+    from likewise.benchmarks.growth_page import growth_page
+    from likewise.files import write_whole
+    from likewise.machine import machine
+    from likewise.reporting.growth_figure import Line, growth_figure
+    from likewise.training.run_folder import write_json
+
+    known = sorted({budget.command.split()[0] for budget in BUDGETS})
+    for name in command or ():
+        if name not in known:
+            raise InputError(f"There is no budget for {name!r}; give --command one of {', '.join(known)}.")
+    budgets = [budget for budget in BUDGETS if not command or budget.command.split()[0] in command]
+    found = []
+    for budget, grown in zip(budgets, measure(budgets), strict=True):
+        found.append(grown)
+        for line in report(budget, grown):
+            typer.echo(line)
+    write_json(out, record(budgets, found))
+    typer.echo(f"Wrote {out}.")
+    if not command:
+        lines = [Line(b.name, g.sizes, g.cpu_seconds, g.mebibytes) for b, g in zip(budgets, found, strict=True)]
+        write_whole(page.parent / "growth.svg", growth_figure(lines))
+        write_whole(page, growth_page(budgets, found, machine()))
+        typer.echo(f"Wrote {page}.")
+
+
 @contextmanager
 def _threads(number: int | None) -> Iterator[None]:
     """So many of torch's threads, if a number is given, and as many as before afterwards."""

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import io
 from collections.abc import Sequence
 from itertools import groupby
 from pathlib import Path
 
-import matplotlib
 import numpy as np
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
@@ -17,7 +15,7 @@ from likewise.paper.answers_record import AnswersRecord
 from likewise.paper.answers_section import figure_path, has_figure, sound
 from likewise.paper.answers_trials import answers_recipes
 from likewise.paper.records import read_records
-from likewise.reporting.drawing import frame, legend, new_figure, percent
+from likewise.reporting.drawing import frame, legend, new_figure, percent, svg_file
 from likewise.reporting.style import LIGHT
 
 SIZE = (7.6, 4.2)
@@ -60,11 +58,3 @@ def answers_figure(records: Sequence[AnswersRecord], dataset: str) -> Figure:
     axes.yaxis.set_major_formatter(percent)
     legend(figure, keys)
     return figure
-
-
-def svg_file(figure: Figure) -> bytes:
-    """A file of its own, with its letters as shapes: it looks the same wherever it is shown."""
-    stream = io.BytesIO()
-    with matplotlib.rc_context({"svg.hashsalt": "likewise", "svg.fonttype": "path"}):
-        figure.savefig(stream, format="svg", metadata={"Date": None, "Creator": None})
-    return stream.getvalue()

@@ -75,6 +75,14 @@ def both_sizes(draw: Callable[[Size], Figure], label: str, *, prefix: str) -> st
     )
 
 
+def svg_file(figure: Figure) -> bytes:
+    """A file of its own, with its letters as shapes: it looks the same wherever it is shown."""
+    stream = io.BytesIO()
+    with matplotlib.rc_context({"svg.hashsalt": "likewise", "svg.fonttype": "path"}):
+        figure.savefig(stream, format="svg", metadata={"Date": None, "Creator": None})
+    return stream.getvalue()
+
+
 def svg(figure: Figure, label: str, *, prefix: str, classes: str = "drawing") -> str:
     """The figure as an SVG element for an HTML page: the same bytes each time, in the page's own colours and font.
 
