@@ -207,10 +207,10 @@ BUDGETS = (
     Budget(
         "fit",
         "batch",
-        100,
-        _both(1, 1),
-        _both(60, 1000),
-        lambda folder, n: _fit(folder, MadeUp(folder, 10_000), 20_000, "--epochs", 3, "--batch-size", n),
+        300,
+        _both(1, 2),  # all pairs of a batch are looked at, and there are fewer batches
+        _both(120, 2500),
+        lambda folder, n: _fit(folder, MadeUp(folder, 10_000), 20_000, "--epochs", 1, "--batch-size", n),
     ),
     Budget(
         "semi",
