@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from sklearn.manifold import spectral_embedding
 
-from likewise.supervision import cosine_affinity, spectral_opinions, spectral_partition
+from likewise.supervision import cosine_affinity, diffusion_rows, spectral_opinions, spectral_partition
 from likewise.supervision.partition import spectral_rows
 
 
@@ -102,3 +102,37 @@ def test_opinions_differ_where_clusters_are_hard_to_tell_apart_and_the_seed_deci
 
 def test_opinions_of_as_many_classes_as_items() -> None:
     np.testing.assert_array_equal(spectral_opinions([np.ones((3, 3))] * 2, 3), [[0], [1], [2]])
+
+
+def test_diffusion_brings_the_items_of_a_class_together() -> None:
+    random = np.random.default_rng(3)
+    truth = np.repeat(np.arange(6), 25)
+    z = random.normal(size=(6, 16))[truth] + 0.3 * random.normal(size=(len(truth), 16))
+    z /= np.linalg.norm(z, axis=1, keepdims=True)
+    rows = diffusion_rows(z)
+    same = truth[:, None] == truth
+
+    def apart(points: np.ndarray) -> float:
+        squares = ((points[:, None] - points) ** 2).sum(2)
+        return float(squares[~same].mean() / squares[same].mean())
+
+    assert apart(rows) > apart(z)
+    np.testing.assert_allclose(np.linalg.norm(rows, axis=1), 1)
+
+
+def test_diffusion_is_a_matrix_power_of_the_walk() -> None:
+    z = np.random.default_rng(4).normal(size=(40, 5))
+    z /= np.linalg.norm(z, axis=1, keepdims=True)
+    a = np.exp((z @ z.T - 1) / 0.1)
+    np.fill_diagonal(a, 0)
+    symmetric = a / np.sqrt(np.outer(a.sum(1), a.sum(1)))
+    values, vectors = np.linalg.eigh(symmetric)
+    walked = vectors @ np.diag(np.maximum(values, 0) ** 1.5) @ vectors.T  # the products of U l^0.75
+    length = np.sqrt(np.diag(walked))
+    rows = diffusion_rows(z)
+    np.testing.assert_allclose(rows @ rows.T, walked / np.outer(length, length), atol=1e-9)
+
+
+@pytest.mark.parametrize("n", [2, 3])
+def test_diffusion_of_few_items(n: int) -> None:
+    assert np.isfinite(diffusion_rows(np.eye(n))).all()

@@ -32,7 +32,7 @@ def test_what_is_set_is_taken(precision: str) -> None:
 
 def test_auto_without_native_bfloat16_measures_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(precision_file, "native_bfloat16", lambda device: False)
-    monkeypatch.delattr(precision_file, "_speed_up")
+    monkeypatch.delattr(precision_file, "_step_seconds")
     choice, why = resolve_precision(Settings(), nn.Linear(4, 2), batches(), objective, CPU)
     assert choice == "float32"
     assert "no native bfloat16" in why
@@ -52,7 +52,9 @@ def test_auto_takes_bfloat16_from_a_ratio_of_1_2(
         nonlocal now
         loss, logits = objective(network, batch)
         seen.append(logits.dtype)
-        now += (100.0 if len(seen) <= 2 else 1.0) * (seconds if logits.dtype == torch.bfloat16 else 1.0)
+        now += (100.0 if len(seen) in (1, 3) else 1.0) * (  # the first step in each precision is slow
+            seconds if logits.dtype == torch.bfloat16 else 1.0
+        )
         return loss, logits
 
     monkeypatch.setattr(precision_file, "native_bfloat16", lambda device: True)
@@ -64,6 +66,21 @@ def test_auto_takes_bfloat16_from_a_ratio_of_1_2(
     assert f"{1 / seconds:.2f} times as fast" in why
     assert set(seen) == {torch.float32, torch.bfloat16}
     assert all(torch.equal(a, b) for a, b in zip(network.parameters(), before, strict=True))
+
+
+def test_a_short_step_stays_in_float32(monkeypatch: pytest.MonkeyPatch) -> None:
+    seen: list[torch.dtype] = []
+
+    def noted(network: nn.Module, batch: Batch) -> tuple[Tensor, Tensor]:
+        loss, logits = objective(network, batch)
+        seen.append(logits.dtype)
+        return loss, logits
+
+    monkeypatch.setattr(precision_file, "native_bfloat16", lambda device: True)
+    monkeypatch.setattr("time.perf_counter", lambda: 0.005 * len(seen))
+    choice, why = resolve_precision(Settings(), nn.Linear(4, 2), batches(), noted, CPU)
+    assert (choice, why) == ("float32", "a step in float32 takes 5 ms, too short to gain from bfloat16")
+    assert set(seen) == {torch.float32}
 
 
 def test_only_the_forward_pass_is_in_bfloat16() -> None:

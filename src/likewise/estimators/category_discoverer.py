@@ -22,7 +22,7 @@ from likewise.estimators.similarity_network import SimilarityNetwork
 from likewise.estimators.task import checksum
 from likewise.evaluation import NumberOfClasses, joining_costs, n_dominant, number_by_silhouette, trust
 from likewise.networks import CosineHead
-from likewise.supervision import cosine_affinity, spectral_opinions, spectral_partition
+from likewise.supervision import cosine_affinity, diffusion_rows, spectral_opinions, spectral_partition
 from likewise.training import Seen, Settings, learn_consensus, mean_probabilities, prototype_classifier
 
 Similarity = SimilarityNetwork | Callable[[Any, Any], ArrayLike] | ArrayLike | None
@@ -228,7 +228,7 @@ class CategoryDiscoverer(ClusterMixin, BaseEstimator):  # type: ignore[misc]
             return NumberOfClasses(self.n_classes, self.n_classes, self.n_classes)
         largest = max(2, min(self.max_classes, len(rows) - 1))
         if similarity is not None and similarity.rule_ is not None:
-            return similarity.rule_.number_of_classes(joining_costs(rows), largest)
+            return similarity.rule_.number_of_classes(joining_costs(diffusion_rows(rows)), largest)
         found = number_by_silhouette(rows, largest)
         return found if found.estimate >= 2 else NumberOfClasses(2, 2, 2)  # with one, no two items could be different
 

@@ -23,6 +23,7 @@ from likewise.estimators.saved_similarity import read_similarity, write_similari
 from likewise.estimators.task import checksum
 from likewise.evaluation import Calibration, PairQuality, StoppingRule, calibration, joining_costs, pair_quality, platt
 from likewise.networks import CosineHead, SimilarityModule, build
+from likewise.supervision import diffusion_rows
 from likewise.training import (
     Augment,
     Pile,
@@ -261,7 +262,7 @@ class SimilarityNetwork(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseE
             parts.held_out_codes, seed_of(self.random_state), group if parts.kind == "groups" else None
         )
         known = [(self.look(inputs[parts.held_out[rows]]).embedding.numpy(), n) for rows, n in piles]
-        return StoppingRule.fit([(joining_costs(z), n) for z, n in known]) if known else None
+        return StoppingRule.fit([(joining_costs(diffusion_rows(z)), n) for z, n in known]) if known else None
 
     def _inputs(self, X: Any, reset: bool) -> Tensor:
         if not reset:

@@ -1,6 +1,7 @@
 """How many classes there are: the paper's count of dominant clusters, and an estimate that known classes calibrate.
 
-Ward's method joins, step by step, the two clusters whose union spreads least. Joining two halves of one class costs
+Ward's method joins, step by step, the two clusters whose union spreads least (of items that lie where a walk among
+their neighbours puts them: `likewise.supervision.diffusion_rows`). Joining two halves of one class costs
 little, joining two classes costs much, and both grow with the items in a class. So the cost at which to stop is
 
     h^2 = a + b m        m: the mean number of items in a class
@@ -69,7 +70,7 @@ class StoppingRule:
         """From piles of known classes, each with its joining costs and its number of classes C.
 
         At C clusters h must lie between the cost of joining down to C and that of going on to C - 1: the rule is fitted
-        to the geometric mean of the two, by least squares, neither a nor b below 0.
+        to the mean of the two, by least squares, neither a nor b below 0.
         """
         if not piles:
             raise ValueError("A stopping rule needs a pile of known classes.")
@@ -78,7 +79,7 @@ class StoppingRule:
             if not 2 <= n_classes <= len(costs):
                 raise ValueError(f"A pile of {len(costs) + 1} items cannot have {n_classes} classes to tell apart.")
             sizes.append((len(costs) + 1) / n_classes)
-            middles.append(costs[n_classes - 1] * costs[n_classes - 2])  # h^2
+            middles.append(((costs[n_classes - 1] + costs[n_classes - 2]) / 2) ** 2)  # h^2
         a, b = _line(np.array(sizes), np.array(middles))
         off = np.sqrt(np.array(middles) / (a + b * np.array(sizes)))
         return cls(a, b, (float(np.quantile(off, 0.05)), float(np.quantile(off, 0.95))))

@@ -3,7 +3,7 @@
 from likewise.supervision.answers import AnsweringNetwork, AnswerKnowledge, Known, LabelKnowledge, answers_objective
 from likewise.supervision.consensus import consensus, consensus_objective
 from likewise.supervision.labels import label_objective
-from likewise.supervision.partition import cosine_affinity, spectral_opinions, spectral_partition
+from likewise.supervision.partition import cosine_affinity, diffusion_rows, spectral_opinions, spectral_partition
 from likewise.supervision.pseudo import pseudo_similarity
 from likewise.supervision.transfer import contrastive_objective, similarity_objective, transfer_objective
 
@@ -17,6 +17,7 @@ __all__ = [
     "consensus_objective",
     "contrastive_objective",
     "cosine_affinity",
+    "diffusion_rows",
     "label_objective",
     "pseudo_similarity",
     "similarity_objective",

@@ -19,6 +19,7 @@ from likewise.training.settings import Settings
 Objective = Callable[[nn.Module, Batch], tuple[Tensor, Tensor]]  # -> (loss, a scalar; logits (b, K))
 
 WORTH_IT = 1.2  # bfloat16 rounds to three digits, so it must be this many times faster to be taken
+SHORT = 0.02  # seconds of a step in float32 below which there is little to gain, and nothing to measure reliably
 
 
 def resolve_device(name: str) -> torch.device:
@@ -38,6 +39,7 @@ def resolve_precision(
     """The precision to train in, and why.
 
     "auto" measures a few steps of a copy of the network in both, only where the hardware multiplies bfloat16 itself.
+    Short steps stay in float32: what the clock says of them changes from run to run, and so would the result.
     """
     if settings.precision != "auto":
         return settings.precision, "as set"
@@ -45,8 +47,10 @@ def resolve_precision(
         return "float32", f"this {device.type} has no native bfloat16"
     batch = move(next(iter(batches.epoch(0))), device)
     with sharing(len(batch.labels)):
-        ratio = _speed_up(settings, network, batch, objective, device)
-    ratio = agreed(ratio)
+        seconds = agreed(_step_seconds(settings, network, batch, objective, device))
+    if "bfloat16" not in seconds:
+        return "float32", f"a step in float32 takes {1000 * seconds['float32']:.0f} ms, too short to gain from bfloat16"
+    ratio = seconds["float32"] / seconds["bfloat16"]
     return ("bfloat16" if ratio >= WORTH_IT else "float32"), f"bfloat16 measured {ratio:.2f} times as fast as float32"
 
 
@@ -69,21 +73,31 @@ def move(batch: Batch, device: torch.device) -> Batch:
     return Batch(*(part.to(device) for part in batch))
 
 
-def _speed_up(
+def _step_seconds(
     settings: Settings, network: nn.Module, batch: Batch, objective: Objective, device: torch.device, rounds: int = 4
-) -> float:
-    """How many times faster a training step is in bfloat16: the best of a few, in turns, after one to warm up."""
+) -> dict[str, float]:
+    """What a training step takes in each precision: the best of a few, in turns, after one to warm up.
+
+    bfloat16 is left out where float32 is `SHORT` at once.
+    """
     twin = copy.deepcopy(network)
     optimizer = build_optimizer(twin, settings, device)
-    best = {"float32": float("inf"), "bfloat16": float("inf")}
-    for turn in range(rounds):
-        for precision in best:
-            start = time.perf_counter()
-            optimizer.zero_grad()
-            loss, _ = forward(objective, twin, batch, precision)
-            loss.backward()  # type: ignore[no-untyped-call]
-            optimizer.step()
-            loss.item()  # waits for the device
-            if turn:
-                best[precision] = min(best[precision], time.perf_counter() - start)
-    return best["float32"] / best["bfloat16"]
+
+    def step(precision: str) -> float:
+        start = time.perf_counter()
+        optimizer.zero_grad()
+        loss, _ = forward(objective, twin, batch, precision)
+        loss.backward()  # type: ignore[no-untyped-call]
+        optimizer.step()
+        loss.item()  # waits for the device
+        return time.perf_counter() - start
+
+    step("float32")
+    best = {"float32": step("float32")}
+    if agreed(best["float32"]) < SHORT:
+        return best
+    step("bfloat16")
+    best["bfloat16"] = step("bfloat16")
+    for _ in range(rounds - 2):
+        best = {precision: min(least, step(precision)) for precision, least in best.items()}
+    return best
