@@ -58,7 +58,7 @@ def test_auto_takes_bfloat16_from_a_ratio_of_1_2(
         return loss, logits
 
     monkeypatch.setattr(precision_file, "native_bfloat16", lambda device: True)
-    monkeypatch.setattr("time.perf_counter", lambda: now)
+    monkeypatch.setattr("time.process_time", lambda: now)
     network = nn.Linear(4, 2)
     before = [parameter.clone() for parameter in network.parameters()]
     choice, why = resolve_precision(Settings(learning_rate=1.0), network, batches(), timed, CPU)
@@ -77,7 +77,7 @@ def test_a_short_step_stays_in_float32(monkeypatch: pytest.MonkeyPatch) -> None:
         return loss, logits
 
     monkeypatch.setattr(precision_file, "native_bfloat16", lambda device: True)
-    monkeypatch.setattr("time.perf_counter", lambda: 0.005 * len(seen))
+    monkeypatch.setattr("time.process_time", lambda: 0.005 * len(seen))
     choice, why = resolve_precision(Settings(), nn.Linear(4, 2), batches(), noted, CPU)
     assert (choice, why) == ("float32", "a step in float32 takes 5 ms, too short to gain from bfloat16")
     assert set(seen) == {torch.float32}

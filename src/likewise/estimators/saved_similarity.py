@@ -21,7 +21,7 @@ from likewise.training import read_json, write_json, write_model
 if TYPE_CHECKING:
     from likewise.estimators.similarity_network import SimilarityNetwork
 
-FORMAT = 1
+FORMAT = 2
 KEYS = ("network", "parameters", "input", "columns", "classes", "quality", "calibration", "held_out", "rule", "sha256")
 NAMES = ("similarity.json", "similarity.safetensors")
 
