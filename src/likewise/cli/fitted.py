@@ -162,7 +162,7 @@ def begun(run: Path, fit: Fit) -> Iterator[None]:
         try:
             yield
         except Exception:
-            if is_writer() and first and not list(run.glob("stages/*/checkpoint.safetensors")):
+            if is_writer() and first and not list(run.glob("stages/**/checkpoint*.safetensors")):
                 shutil.rmtree(run / "stages", ignore_errors=True)
                 (run / "fit.json").unlink()
                 if made:
