@@ -313,7 +313,7 @@ def test_a_place_that_cannot_be_written(blobs: Path, fit_blobs: Run, monkeypatch
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
     monkeypatch.setattr("likewise.training.loop.save_checkpoint", full)
-    said = f"{blobs / 'new'} cannot be written (No space left on device); give --out another place."
+    said = f"{blobs / 'new'} cannot be written (No space left on device); set that right and run the same command again"
     refuse(blobs, fit_blobs(blobs, blobs / "new"), said)
     assert files(blobs) == before
 

@@ -92,7 +92,7 @@ def test_the_place_is_brought_back(tmp_path: Path) -> None:
 
 
 def rewritten(path: Path, change: dict[str, Any]) -> None:
-    """The same file with other facts in its metadata, and the checksum of the first version, which does not cover them."""
+    """The same file with other facts, and the checksum of the first version, which does not cover them."""
     tensors = load_file(path)
     with safe_open(path, "pt") as file:
         facts = json.loads(file.metadata()["likewise"])
@@ -148,7 +148,9 @@ def test_the_one_before_is_kept_and_takes_the_place_of_a_damaged_one(tmp_path: P
     for damaged in (b"", second[:-1], flipped(second, len(second) - 9)):
         path.write_bytes(damaged)
         previous(path).write_bytes(first)
-        with pytest.warns(UserWarning, match=r"c\.safetensors is damaged .*; the run goes on from the checkpoint before"):
+        with pytest.warns(
+            UserWarning, match=r"c\.safetensors is damaged .*; the run goes on from the checkpoint before"
+        ):
             assert is_there(path)
         assert (path.read_bytes(), previous(path).exists()) == (first, False)
         assert load_checkpoint(path, net, optimizer, ABOUT, 2).epoch == 1
@@ -167,7 +169,9 @@ def test_two_damaged_ones_are_named(tmp_path: Path) -> None:
     path = saved(tmp_path)
     path.write_bytes(b"")
     previous(path).write_bytes(b"")
-    with pytest.raises(InputError, match=r"c\.safetensors is damaged .* and .*c\.previous\.safetensors is damaged .*both to"):
+    with pytest.raises(
+        InputError, match=r"c\.safetensors is damaged .* and .*c\.previous\.safetensors is damaged .*both to"
+    ):
         is_there(path)
     assert path.exists()
     assert previous(path).exists()

@@ -158,13 +158,13 @@ def begun(run: Path, fit: Fit) -> Iterator[None]:
 
     first, made = not (run / "fit.json").exists(), not run.exists()
     with reserved(run):
-        fit.write(run)
         try:
+            fit.write(run)
             yield
         except Exception:
             if is_writer() and first and not list(run.glob("stages/**/checkpoint*.safetensors")):
                 shutil.rmtree(run / "stages", ignore_errors=True)
-                (run / "fit.json").unlink()
+                (run / "fit.json").unlink(missing_ok=True)
                 if made:
                     run.rmdir()
             raise

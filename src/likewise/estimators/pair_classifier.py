@@ -17,6 +17,7 @@ from likewise.errors import InputError
 from likewise.estimators.inputs import InputForm
 from likewise.estimators.naming import match_names, outputs_in_use
 from likewise.estimators.network_classifier import STEPS, Network, NetworkClassifier
+from likewise.estimators.record_form import Form
 from likewise.estimators.saved import OWN
 from likewise.estimators.task import Task, answers_task, checksum, index_answers, labels_task, read_labels
 from likewise.pairs import Pairs
@@ -58,7 +59,7 @@ class PairClassifier(NetworkClassifier):
     array(['ant', 'bee', 'cat'], dtype='<U3')
     """
 
-    saved_facts: ClassVar[tuple[str, ...]] = ("noise", "unlabelled")
+    saved_facts: ClassVar[dict[str, Form]] = {"noise": float, "unlabelled": bool}
 
     noise_: float
     unlabelled_: bool

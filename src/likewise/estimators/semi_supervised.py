@@ -18,6 +18,7 @@ from likewise.estimators.inputs import InputForm
 from likewise.estimators.naming import Naming
 from likewise.estimators.network_classifier import STEPS, Network, NetworkClassifier
 from likewise.estimators.partial_labels import PartialLabels, hold_out_labels, read_partial_labels
+from likewise.estimators.record_form import Form
 from likewise.estimators.task import checksum
 from likewise.supervision.semi import Method, find_method, usual_epsilon
 from likewise.training import LEAST_STEPS, Augment, Evaluate, Pile, Settings, learn_few_labels
@@ -53,7 +54,7 @@ class SemiSupervisedClassifier(NetworkClassifier):
     (9, True)
     """
 
-    saved_facts: ClassVar[tuple[str, ...]] = ("method", "n_labelled")
+    saved_facts: ClassVar[dict[str, Form]] = {"method": str, "n_labelled": int}
 
     method_: str
     n_labelled_: int
