@@ -13,9 +13,9 @@ def test_runs_that_are_killed_and_damaged_end_with_the_same_bytes() -> None:
     assert [(trial.by, trial.harm) for trial in found] == [
         ("step", ""),
         ("rename", ""),
-        ("step", "cut"),
         ("step", "emptied"),
         ("step", "flipped"),
+        ("step", "cut"),
     ]
     assert all(trial.same for trial in found)
     assert [trial.checkpoints for trial in found[2:]] == [2, 2, 2]

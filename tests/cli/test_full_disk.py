@@ -8,6 +8,7 @@ from __future__ import annotations
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +19,7 @@ from likewise.training.checkpoint import is_there
 
 Run = Callable[..., Any]
 
-SIZE = 4 * 2**20  # bytes
+SIZE = 32 * 2**20  # bytes
 
 
 def mount(*arguments: object) -> bool:
@@ -38,13 +39,9 @@ def disk(tmp_path: Path) -> Iterator[Path]:
 
 
 def fill(disk: Path) -> None:
-    with (disk / "ballast").open("wb") as file:
-        try:
-            while True:
-                file.write(bytes(4096))
-                file.flush()
-        except OSError:
-            return
+    with (disk / "ballast").open("wb", buffering=0) as file, suppress(OSError):
+        while True:
+            file.write(bytes(4096))
 
 
 def make_room(disk: Path) -> None:
@@ -96,7 +93,8 @@ def test_a_disk_that_fails_costs_nothing_that_was_saved(
     assert is_there(last)
     mend(disk)
     assert not list(out.rglob(".*.tmp"))
-    assert fit_blobs(blobs, out).exit_code == 0
+    went_on = fit_blobs(blobs, out)
+    assert went_on.exit_code == 0, went_on.output
     for name in ("model.safetensors", "history.csv", "answers.parquet"):
         assert (out / name).read_bytes() == (blobs / "run" / name).read_bytes()
 

@@ -56,7 +56,7 @@ def test_auto_takes_bfloat16_from_a_ratio_of_1_2(
         return loss, logits
 
     monkeypatch.setattr(precision_file, "native_bfloat16", lambda device: True)
-    monkeypatch.setattr("time.perf_counter", lambda: now)
+    monkeypatch.setattr("time.process_time", lambda: now)
     network = nn.Linear(4, 2)
     before = [parameter.clone() for parameter in network.parameters()]
     choice, why = resolve_precision(Settings(learning_rate=1.0), network, batches(), timed, CPU)
@@ -64,6 +64,14 @@ def test_auto_takes_bfloat16_from_a_ratio_of_1_2(
     assert f"{1 / seconds:.2f} times as fast" in why
     assert set(seen) == {torch.float32, torch.bfloat16}
     assert all(torch.equal(a, b) for a, b in zip(network.parameters(), before, strict=True))
+
+
+def test_steps_that_are_too_short_to_be_measured_stay_in_float32(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(precision_file, "native_bfloat16", lambda device: True)
+    ticks = iter(range(100))
+    monkeypatch.setattr("time.process_time", lambda: 0.001 / (1 + next(ticks)))
+    choice = resolve_precision(Settings(), nn.Linear(4, 2), batches(), objective, CPU)
+    assert choice == ("float32", "a step takes less than 0.005 s")
 
 
 def test_only_the_forward_pass_is_in_bfloat16() -> None:

@@ -100,8 +100,11 @@ def _open(path: Path) -> _Arrays:
         held = ", ".join([*arrays, *others]) or "nothing"
         raise InputError(f"{path} holds {held}; name the array of items one of {', '.join(INPUT_KEYS)}.")
     inputs = _inputs(given, path)
-    labels, names = _labels(_one_of(LABEL_KEYS, arrays, path), len(inputs), path)
-    return _Arrays(path, inputs, labels, names, _ids(arrays.get("ids"), len(inputs), path))
+    try:
+        labels, names = _labels(_one_of(LABEL_KEYS, arrays, path), len(inputs), path)
+        return _Arrays(path, inputs, labels, names, _ids(arrays.get("ids"), len(inputs), path))
+    except UnicodeError as error:
+        raise InputError(f"{path} holds labels or ids that are no text ({error}); give text or integers.") from error
 
 
 def _read(path: Path) -> tuple[dict[str, Array], list[str]]:

@@ -75,6 +75,7 @@ def read_parquet(path: Path) -> tuple[dict[str, Column], Source]:
         file = pyarrow.parquet.ParquetFile(path)
         wanted = wanted_columns(file.schema_arrow.names, str(path))
         table = file.read(columns=list(wanted))
+        table.validate(full=True)  # that text is UTF-8, and codes have values
     except InputError:
         raise
     except (pa.ArrowException, OSError, ValueError) as error:

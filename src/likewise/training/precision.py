@@ -19,6 +19,7 @@ from likewise.training.settings import Settings
 Objective = Callable[[nn.Module, Batch], tuple[Tensor, Tensor]]  # -> (loss, a scalar; logits (b, K))
 
 WORTH_IT = 1.2  # bfloat16 rounds to three digits, so it must be this many times faster to be taken
+SHORT = 0.005  # seconds; where a step takes less, chance would decide, and the same seed give other weights
 
 
 def resolve_device(name: str) -> torch.device:
@@ -47,6 +48,8 @@ def resolve_precision(
     with sharing(len(batch.labels)):
         ratio = _speed_up(settings, network, batch, objective, device)
     ratio = agreed(ratio)
+    if ratio is None:
+        return "float32", f"a step takes less than {SHORT:g} s"
     return ("bfloat16" if ratio >= WORTH_IT else "float32"), f"bfloat16 measured {ratio:.2f} times as fast as float32"
 
 
@@ -71,19 +74,23 @@ def move(batch: Batch, device: torch.device) -> Batch:
 
 def _speed_up(
     settings: Settings, network: nn.Module, batch: Batch, objective: Objective, device: torch.device, rounds: int = 4
-) -> float:
-    """How many times faster a training step is in bfloat16: the best of a few, in turns, after one to warm up."""
+) -> float | None:
+    """How many times faster a training step is in bfloat16: the best of a few, in turns, after one to warm up.
+
+    Time of the processor is counted, where that is what computes: other programs must not decide. None: too short.
+    """
+    clock = time.process_time if device.type == "cpu" else time.perf_counter
     twin = copy.deepcopy(network)
     optimizer = build_optimizer(twin, settings, device)
     best = {"float32": float("inf"), "bfloat16": float("inf")}
     for turn in range(rounds):
         for precision in best:
-            start = time.perf_counter()
+            start = clock()
             optimizer.zero_grad()
             loss, _ = forward(objective, twin, batch, precision)
             loss.backward()  # type: ignore[no-untyped-call]
             optimizer.step()
             loss.item()  # waits for the device
             if turn:
-                best[precision] = min(best[precision], time.perf_counter() - start)
-    return best["float32"] / best["bfloat16"]
+                best[precision] = min(best[precision], clock() - start)
+    return None if best["float32"] < SHORT else best["float32"] / best["bfloat16"]
