@@ -211,7 +211,7 @@ def in_words(number: int, trial: Trial) -> str:
     left = f"{trial.checkpoints} checkpoint{'' if trial.checkpoints == 1 else 's'}"
     harm = f", the last {trial.harm}" if trial.harm else ""
     verdict = "the same bytes" if trial.same else "OTHER BYTES"
-    return f"{number:>3}  killed at {trial.by} {trial.moment:<8g} {left}{harm:<20} {verdict}"
+    return f"{number:>3}  killed at {trial.by + f' {trial.moment:g}':<16} {left + harm:<32} {verdict}"
 
 
 def main(told: str) -> None:
