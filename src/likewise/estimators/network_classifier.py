@@ -17,10 +17,10 @@ from torch import Tensor, nn
 
 from likewise.estimators.inputs import InputForm, are_images, index_pairs_of, read_images, seed_of
 from likewise.estimators.naming import Naming, match_names
-from likewise.estimators.record_form import Form
 from likewise.estimators.saved import read_classifier, write_classifier
 from likewise.networks import build
 from likewise.training import predict_logits
+from likewise.training.record_form import Form
 
 Network = nn.Module | Callable[[int, tuple[int, ...]], nn.Module] | str | None
 

@@ -17,11 +17,11 @@ from likewise.errors import InputError
 from likewise.estimators.inputs import InputForm
 from likewise.estimators.naming import match_names, outputs_in_use
 from likewise.estimators.network_classifier import STEPS, Network, NetworkClassifier
-from likewise.estimators.record_form import Form
 from likewise.estimators.saved import OWN
 from likewise.estimators.task import Task, answers_task, checksum, index_answers, labels_task, read_labels
 from likewise.pairs import Pairs
 from likewise.training import LEAST_STEPS, Augment, Pile, Settings, learn_answers
+from likewise.training.record_form import Form
 
 
 class PairClassifier(NetworkClassifier):

@@ -17,9 +17,9 @@ from likewise import __version__
 from likewise.errors import InputError
 from likewise.estimators.inputs import InputForm
 from likewise.estimators.naming import Naming
-from likewise.estimators.record_form import check_record
 from likewise.networks import build
 from likewise.training import read_json, write_json, write_model
+from likewise.training.record_form import check_record
 from likewise.training.run_folder import first_difference
 
 if TYPE_CHECKING:

@@ -11,7 +11,6 @@ from torch import nn
 
 from likewise import __version__
 from likewise.errors import InputError
-from likewise.estimators.record_form import check_record
 from likewise.estimators.saved import (
     INPUT,
     OWN,
@@ -23,6 +22,7 @@ from likewise.estimators.saved import (
 )
 from likewise.evaluation import Calibration, PairQuality, StoppingRule
 from likewise.training import read_json, write_json, write_model
+from likewise.training.record_form import check_record
 
 if TYPE_CHECKING:
     from likewise.estimators.similarity_network import SimilarityNetwork

@@ -18,10 +18,10 @@ from likewise.estimators.inputs import InputForm
 from likewise.estimators.naming import Naming
 from likewise.estimators.network_classifier import STEPS, Network, NetworkClassifier
 from likewise.estimators.partial_labels import PartialLabels, hold_out_labels, read_partial_labels
-from likewise.estimators.record_form import Form
 from likewise.estimators.task import checksum
 from likewise.supervision.semi import Method, find_method, usual_epsilon
 from likewise.training import LEAST_STEPS, Augment, Evaluate, Pile, Settings, learn_few_labels
+from likewise.training.record_form import Form
 
 
 class SemiSupervisedClassifier(NetworkClassifier):

@@ -26,7 +26,10 @@ def resolve_device(name: str) -> torch.device:
     """The device that `Settings.device` names; "auto" takes CUDA, then Apple's MPS, then the CPU."""
     if name == "auto":
         name = "cuda" if torch.cuda.is_available() else "mps" if torch.backends.mps.is_available() else "cpu"
-    device = torch.device(name)
+    try:
+        device = torch.device(name)
+    except RuntimeError as error:
+        raise InputError(f"There is no device called {name!r}; use device cpu or auto.") from error
     missing_cuda = device.type == "cuda" and (device.index or 0) >= torch.cuda.device_count()
     if missing_cuda or (device.type == "mps" and not torch.backends.mps.is_available()):
         raise InputError(f"Device {name} is not available here; use device cpu or auto.")
