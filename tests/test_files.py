@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import errno
+import os
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -51,3 +53,17 @@ def test_folders_are_made(tmp_path: Path) -> None:
     with replacing(tmp_path / "deep" / "er" / "a.csv") as file:
         file.write(b"new")
     assert (tmp_path / "deep" / "er" / "a.csv").read_bytes() == b"new"
+
+
+def test_a_full_disk_says_which_file(tmp_path: Path) -> None:
+    path = tmp_path / "a.csv"
+    with pytest.raises(OSError, match=r"No space left on device: '.*a\.csv'$"), replacing(path):
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+
+def test_the_old_file_is_kept_where_it_is_wanted(tmp_path: Path) -> None:
+    path, old = tmp_path / "a.json", tmp_path / "a.old.json"
+    for content, before in (("one", None), ("two", "one"), ("three", "two")):
+        write_whole(path, content, keep=old)
+        assert path.read_text() == content
+        assert (old.read_text() if old.exists() else None) == before

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import BinaryIO
 
@@ -19,11 +19,11 @@ def is_writer() -> bool:
 
 
 @contextmanager
-def replacing(path: Path) -> Iterator[BinaryIO]:
+def replacing(path: Path, keep: Path | None = None) -> Iterator[BinaryIO]:
     """A file to write to that takes the place of `path` at the end, and is gone without a trace after an error.
 
-    At any moment, even of a kill or a power cut, the old file or the new one is there, whole. What a process that does
-    not write (see `is_writer`) writes to it goes nowhere.
+    At any moment, even of a kill or a power cut, the old file or the new one is there, whole; with `keep` the old one
+    is then called that. What a process that does not write (see `is_writer`) writes to it goes nowhere.
     """
     if not is_writer():
         with Path(os.devnull).open("wb") as nowhere:
@@ -36,9 +36,16 @@ def replacing(path: Path) -> Iterator[BinaryIO]:
             yield file
             file.flush()
             os.fsync(file.fileno())
+        if keep is not None and path.exists():
+            path.replace(keep)
         temporary.replace(path)
+    except OSError as error:
+        if error.errno is not None and error.filename is None:  # a full disk does not say which file it was
+            error.filename = str(path)
+        raise
     finally:
-        temporary.unlink(missing_ok=True)
+        with suppress(OSError):  # it may not be there, and what is wrong with the disk has been told
+            temporary.unlink()
     if os.name != "nt":  # Windows cannot open a folder
         folder = os.open(path.parent, os.O_RDONLY)
         try:
@@ -47,7 +54,7 @@ def replacing(path: Path) -> Iterator[BinaryIO]:
             os.close(folder)
 
 
-def write_whole(path: Path, content: bytes | str) -> None:
+def write_whole(path: Path, content: bytes | str, keep: Path | None = None) -> None:
     """Write a file that is known whole."""
-    with replacing(path) as file:
+    with replacing(path, keep) as file:
         file.write(content.encode() if isinstance(content, str) else content)

@@ -78,7 +78,8 @@ def test_what_cannot_be_exported(blobs: Path, run: Run, monkeypatch: pytest.Monk
     with monkeypatch.context() as patch:
         patch.setattr("os.fsync", full)
         result = run("export", blobs / "run", "--onnx", blobs / "model.onnx")
-    said = f"likewise: {blobs / 'model.onnx'} cannot be written (No space left on device); give --onnx another place.\n"
+    again = "set that right and run the same command again, or give --onnx another place"
+    said = f"likewise: {blobs / 'model.onnx'} cannot be written (No space left on device); {again}.\n"
     assert (result.exit_code, result.stderr) == (2, said)
     monkeypatch.setitem(sys.modules, "onnxruntime", None)
     result = run("export", blobs / "run", "--onnx", blobs / "model.onnx")

@@ -292,6 +292,7 @@ def test_items_that_cannot_be_used(blobs: Path, run: Run, fit_blobs: Run) -> Non
         ("--network", "vgg8", "vgg8 takes images, but the items are vectors of 2 features; use mlp."),
         ("--noise", "much", "--noise must be a rate from 0 to below 0.5, or learn, got 'much'."),
         ("--noise", "0.5", "--noise must be a rate from 0 to below 0.5"),
+        ("--classes", "61", "--classes is 61, but there are 60 items; give fewer."),
         ("--learning-rate", "-1", "learning_rate must be a finite number above 0"),
         ("--device", "abacus", "device must be auto"),
         ("--device", "cuda:99", "Device cuda:99 is not available here"),
@@ -313,7 +314,7 @@ def test_a_place_that_cannot_be_written(blobs: Path, fit_blobs: Run, monkeypatch
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
     monkeypatch.setattr("likewise.training.loop.save_checkpoint", full)
-    said = f"{blobs / 'new'} cannot be written (No space left on device); give --out another place."
+    said = f"{blobs / 'new'} cannot be written (No space left on device); set that right and run the same command again"
     refuse(blobs, fit_blobs(blobs, blobs / "new"), said)
     assert files(blobs) == before
 

@@ -27,6 +27,13 @@ def test_version_and_help(monkeypatch: pytest.MonkeyPatch, capsys: pytest.Captur
     ("error", "code", "said"),
     [
         (InputError("answers.csv is empty."), 2, "likewise: answers.csv is empty.\n"),
+        (
+            OSError(28, "No space left on device", "a.csv"),
+            2,
+            "likewise: a.csv cannot be used (No space left on device).\n",
+        ),
+        (MemoryError(), 2, f"likewise: {cli.NO_MEMORY}\n"),
+        (RuntimeError("DefaultCPUAllocator: can't allocate memory: you tried"), 2, f"likewise: {cli.NO_MEMORY}\n"),
         (KeyboardInterrupt("Stopped after epoch 1."), 130, "Stopped after epoch 1.\n"),
         (KeyboardInterrupt(), 130, "Stopped.\n"),
     ],
@@ -43,6 +50,19 @@ def test_how_it_ends(error: BaseException, code: int, said: str) -> None:
 
     result = CliRunner().invoke(app, ["broken"])
     assert (result.exit_code, result.stderr) == (code, said)
+
+
+def test_a_mistake_of_ours_is_not_taken_for_bad_input() -> None:
+    app = typer.Typer(cls=cli.Commands, pretty_exceptions_enable=False)
+
+    @app.callback()
+    def group() -> None: ...
+
+    @app.command()
+    def broken() -> None:
+        raise RuntimeError("of ours")
+
+    assert str(CliRunner().invoke(app, ["broken"]).exception) == "of ours"
 
 
 def test_an_unknown_command_is_a_usage_error(monkeypatch: pytest.MonkeyPatch) -> None:

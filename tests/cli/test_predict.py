@@ -147,7 +147,7 @@ def test_places_that_cannot_be_written(blobs: Path, run: Run, monkeypatch: pytes
 
     monkeypatch.setattr("os.fsync", full)
     result = run("predict", blobs / "run", blobs / "blobs.csv", "--out", blobs / "p.csv")
-    refuse(result, "cannot be written (No space left on device); give --out another place.", blobs / "p.csv")
+    refuse(result, "cannot be written (No space left on device); set that right", blobs / "p.csv")
 
 
 def test_a_folder_that_is_no_run_or_was_changed(blobs: Path, run: Run) -> None:

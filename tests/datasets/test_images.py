@@ -85,3 +85,17 @@ def test_what_is_no_list_of_paths(tmp_path: Path) -> None:
         load_images("a.png")
     with pytest.raises(InputError, match="list of images is empty"):
         load_images([])
+
+
+def test_formats_that_would_start_another_program_are_refused(tmp_path: Path) -> None:
+    Image.new("RGB", (4, 4)).save(tmp_path / "a.eps")
+    (tmp_path / "a.eps").rename(tmp_path / "a.png")
+    with pytest.raises(UnreadableImage, match="cannot identify"):
+        read_image(tmp_path / "a.png", 8, 3)
+
+
+@pytest.mark.parametrize("size", [0, 4097, 10**9])
+def test_pictures_cannot_be_brought_to_any_size(size: int, tmp_path: Path) -> None:
+    Image.new("RGB", (4, 4)).save(tmp_path / "a.png")
+    with pytest.raises(InputError, match=f"must be from 1 to 4096 pixels, got {size}"):
+        load_images([tmp_path / "a.png"], size=size)

@@ -21,6 +21,23 @@ from likewise.pairs import Pairs
 
 FIT = ("fit", "blobs.csv", "--pairs", "answers.csv", "--classes", "3", "--batch-size", "30", "--no-unlabelled")
 
+NOTING = """
+import os
+from likewise.training import loop
+from likewise.cli import main
+
+train_epoch = loop.train_epoch
+
+def noted(job, state, *further):
+    if os.environ["RANK"] == "0":
+        with open("epochs.txt", "a") as file:
+            print(os.getpid(), state.epoch, file=file)
+    train_epoch(job, state, *further)
+
+loop.train_epoch = noted
+main()
+"""
+
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
@@ -108,15 +125,20 @@ def test_a_killed_process_ends_the_job_and_the_same_command_goes_on(
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="children are found in /proc")
-def test_torchrun_restarts_a_killed_job_which_goes_on(folder: Path) -> None:
+def test_torchrun_restarts_a_killed_job_which_goes_on_from_the_last_checkpoint(folder: Path) -> None:
+    (folder / "noting.py").write_text(NOTING)
     torchrun = ("-m", "torch.distributed.run", "--nproc-per-node", "2", "--max-restarts", "1")
-    process = python(folder, *torchrun, "-m", "likewise", *FIT, "--epochs", "12", "--out", "restarted")
+    process = python(folder, *torchrun, "noting.py", *FIT, "--epochs", "12", "--out", "restarted")
     children = when_a_checkpoint_is_there(process, folder / "restarted")
     os.kill(int(children[1]), signal.SIGKILL)
     out, _ = process.communicate()
     assert process.returncode == 0
     assert out.count("Learning 3 classes") == 2
     assert out.count("Found 3 classes") == 1
+    begun: dict[str, int] = {}
+    for line in (folder / "epochs.txt").read_text().splitlines():
+        begun.setdefault(line.split()[0], int(line.split()[1]))
+    assert [epoch > 0 for epoch in begun.values()] == [False, True]  # of the first process, before and after
 
 
 def test_processes_end_with_the_one_that_started_them(folder: Path) -> None:

@@ -218,12 +218,24 @@ def test_a_stop_of_one_rank_stops_all_and_the_run_goes_on_to_the_same_weights(in
         for name, value in weights.items():
             assert torch.equal(value, through[0][2][name]), name
     assert sorted(path.name for path in (tmp_path / "cut").iterdir()) == [
+        "checkpoint.previous.safetensors",
         "checkpoint.safetensors",
         "config.json",
         "history.csv",
         "metrics.json",
         "model.safetensors",
     ]
+
+
+def test_ranks_go_on_together_from_the_checkpoint_before_a_damaged_one(in_ranks: In, tmp_path: Path) -> None:
+    through = in_ranks(2, train_noisily, tmp_path / "through", -1)
+    in_ranks(2, train_noisily, tmp_path / "cut", 5)
+    last = tmp_path / "cut" / "checkpoint.safetensors"
+    last.write_bytes(last.read_bytes()[:-1])
+    for _, history, weights in in_ranks(2, train_noisily, tmp_path / "cut", -1):
+        assert history == through[0][1]
+        for name, value in weights.items():
+            assert torch.equal(value, through[0][2][name]), name
 
 
 def train_plainly(folder: Path, stop_at: int) -> Any:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 import math
 from pathlib import Path
@@ -16,7 +17,7 @@ from torch.optim import Optimizer
 
 from likewise.errors import InputError
 from likewise.training import Settings
-from likewise.training.checkpoint import State, load_checkpoint, save_checkpoint
+from likewise.training.checkpoint import State, _checksum, is_there, load_checkpoint, previous, save_checkpoint
 from likewise.training.optimizers import build_optimizer, optimizer_tensors
 from likewise.training.settings import Optimizer as Name
 from likewise.training.tally import Tally
@@ -91,30 +92,105 @@ def test_the_place_is_brought_back(tmp_path: Path) -> None:
 
 
 def rewritten(path: Path, change: dict[str, Any]) -> None:
-    """The same file with other facts in its metadata."""
+    """The same file with other facts, and the checksum of the first version, which does not cover them."""
+    tensors = load_file(path)
     with safe_open(path, "pt") as file:
         facts = json.loads(file.metadata()["likewise"])
-    save_file(load_file(path), path, {"likewise": json.dumps(facts | change)})
+    facts |= {"checksum": _checksum(tensors)} | change
+    save_file(tensors, path, {"likewise": json.dumps(facts)})
+
+
+def damages(content: bytes) -> dict[str, bytes]:
+    """The ways in which a file may come back from a disk."""
+    found = {"empty": b"", "rubbish": b"x" * 2000, "zeros": bytes(len(content)), "longer": content + b"x"}
+    for length in (5, 100, len(content) // 2, len(content) - 1):
+        found[f"cut to {length}"] = content[:length]
+    return found | {f"flipped at {place}": flipped(content, place) for place in range(0, len(content), 97)}
+
+
+def flipped(content: bytes, place: int) -> bytes:
+    return content[:place] + bytes([content[place] ^ 1]) + content[place + 1 :]
 
 
 def test_damage_is_refused_in_one_sentence_and_nothing_is_loaded(tmp_path: Path) -> None:
-    content = saved(tmp_path).read_bytes()
+    path = saved(tmp_path)
     net, optimizer = trained("adam", 0)
     before = [value.clone() for value in net.state_dict().values()]
-    middle = len(content) * 3 // 4
-    flipped = content[:middle] + bytes([content[middle] ^ 1]) + content[middle + 1 :]
-    for damaged in (b"", content[:5], content[:100], content[:-1], b"x" * 2000, flipped):
-        path = tmp_path / "c.safetensors"
+    for damaged in damages(path.read_bytes()).values():
         path.write_bytes(damaged)
-        with pytest.raises(InputError, match=r"c\.safetensors is damaged.*; delete it to begin the run again\.$"):
+        with pytest.raises(InputError, match=r"c\.safetensors is damaged \(.*\); delete it to begin the run again\.$"):
             load_checkpoint(path, net, optimizer, ABOUT, 2)
+        with pytest.raises(InputError, match=r"c\.safetensors is damaged \(.*\); delete it to begin the run again\.$"):
+            is_there(path)
     assert all(torch.equal(a, b) for a, b in zip(net.state_dict().values(), before, strict=True))
     assert not optimizer_tensors(optimizer)
 
 
+def test_every_flipped_bit_of_the_facts_is_seen(tmp_path: Path) -> None:
+    path = saved(tmp_path)
+    content = path.read_bytes()
+    start, end = content.index(b"__metadata__"), content.index(b"network.")
+    for place in range(start, end):
+        path.write_bytes(flipped(content, place))
+        with pytest.raises(InputError, match="is damaged"):
+            is_there(path)
+
+
+def test_the_one_before_is_kept_and_takes_the_place_of_a_damaged_one(tmp_path: Path) -> None:
+    path = saved(tmp_path)
+    first = path.read_bytes()
+    assert is_there(path)
+    assert not previous(path).exists()
+    net, optimizer = trained("adam", 3)
+    save_checkpoint(path, dataclasses.replace(state(), epoch=2), net, optimizer, ABOUT)
+    assert previous(path).read_bytes() == first
+    second = path.read_bytes()
+    for damaged in (b"", second[:-1], flipped(second, len(second) - 9)):
+        path.write_bytes(damaged)
+        previous(path).write_bytes(first)
+        with pytest.warns(
+            UserWarning, match=r"c\.safetensors is damaged .*; the run goes on from the checkpoint before"
+        ):
+            assert is_there(path)
+        assert (path.read_bytes(), previous(path).exists()) == (first, False)
+        assert load_checkpoint(path, net, optimizer, ABOUT, 2).epoch == 1
+
+
+def test_a_kill_between_two_renames_is_nothing_to_speak_of(tmp_path: Path) -> None:
+    path = saved(tmp_path)
+    path.rename(previous(path))
+    assert is_there(path)
+    assert load_checkpoint(path, *trained("adam", 0), ABOUT, 2).epoch == 1
+    path.unlink()
+    assert not is_there(path)
+
+
+def test_two_damaged_ones_are_named(tmp_path: Path) -> None:
+    path = saved(tmp_path)
+    path.write_bytes(b"")
+    previous(path).write_bytes(b"")
+    with pytest.raises(
+        InputError, match=r"c\.safetensors is damaged .* and .*c\.previous\.safetensors is damaged .*both to"
+    ):
+        is_there(path)
+    assert path.exists()
+    assert previous(path).exists()
+
+
+def test_checkpoints_of_the_first_version_are_read(tmp_path: Path) -> None:
+    path = saved(tmp_path)
+    rewritten(path, {"version": 1})
+    assert is_there(path)
+    assert load_checkpoint(path, *trained("adam", 0), ABOUT, 2).epoch == 1
+    content = path.read_bytes()
+    path.write_bytes(flipped(content, len(content) - 9))
+    with pytest.raises(InputError, match="its checksum does not fit"):
+        is_there(path)
+
+
 def test_a_safetensors_file_of_another_kind_is_refused(tmp_path: Path) -> None:
     save_file({"a": torch.zeros(1)}, tmp_path / "c.safetensors")
-    with pytest.raises(InputError, match="is damaged or no checkpoint"):
+    with pytest.raises(InputError, match=r"is damaged \(it cannot be read: 'likewise'\)"):
         load_checkpoint(tmp_path / "c.safetensors", *trained("adam", 0), ABOUT, 2)
 
 
@@ -124,7 +200,7 @@ def test_another_version_and_other_settings_are_named(tmp_path: Path) -> None:
     with pytest.raises(InputError, match=r"with settings\.epochs = 3, now it is 4; use another run folder\.$"):
         load_checkpoint(path, *trained("adam", 0), about, 2)
     rewritten(path, {"version": 99})
-    with pytest.raises(InputError, match="has format version 99, not 1"):
+    with pytest.raises(InputError, match="has format version 99, not 2"):
         load_checkpoint(path, *trained("adam", 0), ABOUT, 2)
 
 

@@ -5,6 +5,8 @@ Nothing here imports torch; a command's file imports what it needs when it runs,
 
 from __future__ import annotations
 
+import errno
+import os
 import sys
 import warnings
 from typing import Any, TextIO
@@ -32,6 +34,8 @@ from likewise.cli import (
 from likewise.cli.processes import LOST, quiet_unless_first, rank_and_size
 from likewise.errors import InputError
 
+NO_MEMORY = "there is not enough memory for this; give fewer or smaller items, fewer classes or a smaller batch."
+
 
 class Commands(TyperGroup):
     """Every command, and how it ends: bad input in one sentence and exit code 2, Ctrl-C in 130; warnings in a line.
@@ -51,11 +55,24 @@ class Commands(TyperGroup):
         except KeyboardInterrupt as stop:
             _tell(str(stop) or "Stopped.")
             raise typer.Exit(130) from stop
-        except RuntimeError as error:
-            if not _is_lost(error):
+        except OSError as error:
+            if error.errno in (None, errno.EPIPE):  # not of a file; what reads our output may end before us
+                raise
+            _tell(f"likewise: {os.fsdecode(error.filename or 'A file')} cannot be used ({error.strerror}).")
+            raise typer.Exit(2) from error
+        except (MemoryError, RuntimeError) as error:
+            if is_out_of_memory(error):
+                _tell(f"likewise: {NO_MEMORY}")
+                raise typer.Exit(2) from error
+            if not isinstance(error, RuntimeError) or not _is_lost(error):
                 raise
             _tell(f"likewise: {LOST}")
             raise typer.Exit(1) from error
+
+
+def is_out_of_memory(error: BaseException) -> bool:
+    """Torch has no exception of its own for it."""
+    return isinstance(error, MemoryError) or "allocate memory" in str(error) or "out of memory" in str(error)
 
 
 def _tell(sentence: str) -> None:

@@ -215,6 +215,27 @@ def growth(
         typer.echo(f"Wrote {page}.")
 
 
+@app.command()
+def faults(
+    out: Annotated[Path, typer.Option(help="The JSON file to write.")] = Path("benchmarks/faults.json"),
+    kills: Annotated[int, typer.Option(min=1, help="How many runs to kill, each at a moment of its own.")] = 50,
+) -> None:
+    """A short training run killed at random moments, and with its checkpoint damaged: does it end as if it had not?"""
+    _check_writable(out)
+
+    from likewise.benchmarks.faults import in_words, judge, measure, record
+    from likewise.training.run_folder import write_json
+
+    found = []
+    for trial in measure(kills):
+        found.append(trial)
+        typer.echo(in_words(len(found), trial))
+    write_json(out, record(found))
+    for bar, measured, verdict in judge(found):
+        typer.echo(f"{verdict:<5} {bar}: {measured}")
+    typer.echo(f"Wrote {out}.")
+
+
 @contextmanager
 def _threads(number: int | None) -> Iterator[None]:
     """So many of torch's threads, if a number is given, and as many as before afterwards."""

@@ -7,11 +7,12 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from likewise.cli.discovery_words import number_in_words
+from likewise.cli.discovery_words import COUNTED, number_in_words
 from likewise.cli.fitted import Fit, items_sha256
 from likewise.cli.items import Given
 from likewise.cli.pictures import pictures_of
 from likewise.cli.places import writing
+from likewise.errors import InputError
 
 if TYPE_CHECKING:
     import numpy as np
@@ -29,6 +30,13 @@ The classes have numbers and no names; a few labelled items give them names (lik
 kinds of things that the similarity cannot tell apart, or be half of a kind: the least certain items show it best."""
 NAMED = "The names of the classes are those of a few labelled items, by which they were called afterwards."
 
+AGAIN = "run `likewise discover` again, into another folder"
+METRICS: dict[str, Any] = {
+    "number_of_classes": {"estimate": int, "interval": [int], "by": str, "dominant": int},
+    "trust": dict.fromkeys(("confident", "closed", "alone", "together"), float),
+    "known": (dict, None),
+}
+
 
 def write_discovery_page(
     out: Path, run: Path, fit: Fit, model: NetworkClassifier, given: Given, path: Path
@@ -38,9 +46,13 @@ def write_discovery_page(
     from likewise.evaluation import NumberOfClasses, Trust
     from likewise.reporting import SeenSimilarity, write_discovery_report
     from likewise.training import read_json
+    from likewise.training.record_form import check_record
 
     metrics, similarity = read_json(run / "metrics.json"), SimilarityNetwork.load(run / "similarity")
+    check_record(metrics, METRICS, run / "metrics.json", AGAIN)
     number, told = metrics["number_of_classes"], metrics["trust"]
+    if len(number["interval"]) != 2 or number["by"] not in ("given", *COUNTED):
+        raise InputError(f"{run / 'metrics.json'}, number_of_classes was changed; {AGAIN}.")
     trust = Trust(told["confident"], told["closed"], told["alone"], told["together"])
     outputs, probabilities = _classes(run, fit, model, given)
     names = model.naming_.titles
@@ -79,8 +91,13 @@ def _classes(
     probabilities = model.predict_proba(given.X)[:, model.naming_.columns >= 0]  # (n, classes)
     outputs = probabilities.argmax(1)
     if items_sha256(given.items) == fit.items_sha256:
-        with (run / "classes.csv").open(newline="", encoding="utf-8") as file:
-            found = np.array([int(row["class"]) for row in csv.DictReader(file)])
+        try:
+            with (run / "classes.csv").open(newline="", encoding="utf-8") as file:
+                found = np.array([int(row["class"]) for row in csv.DictReader(file)])
+        except (ValueError, KeyError, TypeError, csv.Error) as error:
+            raise InputError(f"{run / 'classes.csv'} was changed ({error}); {AGAIN}.") from error
+        if len(found) != len(outputs) or not np.isin(found, columns).all():
+            raise InputError(f"{run / 'classes.csv'} was changed, it does not hold a class for each item; {AGAIN}.")
         order = np.argsort(columns)
         outputs = order[np.searchsorted(columns, found, sorter=order)]
     return outputs, probabilities[np.arange(len(outputs)), outputs]
@@ -95,8 +112,11 @@ def _summary(model: NetworkClassifier, known: dict[str, int] | None, n_items: in
 def _histories(path: Path) -> dict[str, list[dict[str, Any]]]:
     """The rows of each stage, by its name."""
     found: dict[str, list[dict[str, Any]]] = {}
-    with path.open(newline="", encoding="utf-8") as file:
-        for row in csv.DictReader(file):
-            stage = row.pop("stage").capitalize()
-            found.setdefault(stage, []).append({name: float(value) for name, value in row.items() if value})
+    try:
+        with path.open(newline="", encoding="utf-8") as file:
+            for row in csv.DictReader(file):
+                stage = row.pop("stage").capitalize()
+                found.setdefault(stage, []).append({name: float(value) for name, value in row.items() if value})
+    except (ValueError, KeyError, TypeError, AttributeError, csv.Error) as error:
+        raise InputError(f"{path} was changed ({error}); {AGAIN}.") from error
     return found

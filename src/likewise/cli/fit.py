@@ -121,6 +121,8 @@ def _learn(items: Path, given: Given, answers: Pairs, out: Path, arguments: dict
     from likewise.training import write_json
     from likewise.training.run_folder import write_history
 
+    if arguments["classes"] > len(given.items):
+        raise InputError(f"--classes is {arguments['classes']}, but there are {len(given.items)} items; give fewer.")
     for line in _introduction(items, given, answers, arguments["classes"]):
         typer.echo(line)
     itself = int((answers.left == answers.right).sum())

@@ -44,6 +44,20 @@ FURTHER = {
 }
 
 
+RECORD: dict[str, Any] = {
+    "command": str,
+    "items": str,
+    "n_items": int,
+    "columns": [str],
+    "told": str,
+    "unit": str,
+    "arguments": dict,
+    "items_sha256": str,
+    "told_sha256": str,
+    "stamp": str,
+}
+
+
 @dataclass(frozen=True)
 class Fit:
     """What was fitted to what: fit.json."""
@@ -73,16 +87,16 @@ class Fit:
 def read_fit(run: Path) -> Fit | None:
     """What fit.json says; None where there is none."""
     from likewise.training import read_json
+    from likewise.training.record_form import check_record
 
     path = run / "fit.json"
     if not path.exists():
         return None
     record = read_json(path)
-    names = [field.name for field in dataclasses.fields(Fit)]
-    known = isinstance(record, dict) and record.get("format") == FORMAT and set(names) <= record.keys()
-    if not known or record["command"] not in TOLD:
+    if not isinstance(record, dict) or record.get("format") != FORMAT or record.get("command") not in [*TOLD]:
         raise InputError(f"{path} was not written by `fit` of Likewise {__version__}; fit again, into another folder.")
-    return Fit(**{name: record[name] for name in names} | {"columns": tuple(record["columns"])})
+    check_record(record, RECORD, path, "fit again, into another folder")
+    return Fit(**{name: record[name] for name in RECORD} | {"columns": tuple(record["columns"])})
 
 
 def require_fit(run: Path) -> Fit:
@@ -158,13 +172,13 @@ def begun(run: Path, fit: Fit) -> Iterator[None]:
 
     first, made = not (run / "fit.json").exists(), not run.exists()
     with reserved(run):
-        fit.write(run)
         try:
+            fit.write(run)
             yield
         except Exception:
-            if is_writer() and first and not list(run.glob("stages/*/checkpoint.safetensors")):
+            if is_writer() and first and not list(run.glob("stages/**/checkpoint*.safetensors")):
                 shutil.rmtree(run / "stages", ignore_errors=True)
-                (run / "fit.json").unlink()
+                (run / "fit.json").unlink(missing_ok=True)
                 if made:
                     run.rmdir()
             raise
@@ -173,8 +187,14 @@ def begun(run: Path, fit: Fit) -> Iterator[None]:
 def training_seconds(run: Path) -> float:
     """Of all stages, however often they were stopped."""
     from likewise.training import read_json
+    from likewise.training.record_form import check_record
 
-    return float(sum(read_json(path)["seconds"] for path in sorted(run.glob("stages/*/metrics.json"))))
+    total = 0.0
+    for path in sorted(run.glob("stages/*/metrics.json")):
+        record = read_json(path)
+        check_record(record, {"seconds": float}, path, "delete it and run the same command again")
+        total += record["seconds"]
+    return total
 
 
 def items_sha256(items: Items) -> str:

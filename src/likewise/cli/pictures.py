@@ -37,9 +37,9 @@ class FilePictures:
     def __getitem__(self, position: int) -> np.ndarray:
         from PIL import Image
 
-        from likewise.datasets.images import read_image
+        from likewise.datasets.images import FORMATS, read_image
 
         path = self.folder / self.ids[position]
-        with Image.open(path) as image:
+        with Image.open(path, formats=FORMATS) as image:
             side = min(max(image.size), LARGEST_SIDE)
         return read_image(path, side, 3)

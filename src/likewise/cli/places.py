@@ -33,7 +33,8 @@ def writing(path: Path, option: str) -> Iterator[None]:
         yield
     except OSError as error:
         raise InputError(
-            f"{path} cannot be written ({error.strerror or error}); give {option} another place."
+            f"{path} cannot be written ({error.strerror or error}); set that right and run the same command again, "
+            f"or give {option} another place."
         ) from error
 
 

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import io
+import math
 import zipfile
-import zlib
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,7 +13,13 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 import torch
-from numpy.lib.format import MAGIC_PREFIX, open_memmap
+from numpy.lib.format import (
+    MAGIC_PREFIX,
+    open_memmap,
+    read_array_header_1_0,
+    read_array_header_2_0,
+    read_magic,
+)
 from numpy.typing import NDArray
 from torch import Tensor
 
@@ -20,11 +27,13 @@ from likewise.datasets.chunks import ItemStream
 from likewise.datasets.ids import own_ids
 from likewise.datasets.items import Items
 from likewise.datasets.labels import number_labels
+from likewise.datasets.unpacking import most_unpacked
 from likewise.errors import InputError
 
 INPUT_KEYS = ("x", "X", "images", "features")
 LABEL_KEYS = ("y", "labels")
 MOST_CHANNELS = 4  # an axis longer than this is height or width
+LONGEST_HEADER = 2**15  # bytes; NumPy reads no header of more than 10,000
 ROWS = 4096  # looked through at a time for what cannot be used
 
 Array = NDArray[Any]
@@ -85,32 +94,53 @@ class _Arrays:
 
 
 def _open(path: Path) -> _Arrays:
-    arrays = _read(path)
+    arrays, others = _read(path)
     given = _one_of(INPUT_KEYS, arrays, path)
     if given is None:
-        raise InputError(
-            f"{path} holds {', '.join(arrays) or 'nothing'}; name the array of items one of {', '.join(INPUT_KEYS)}."
-        )
+        held = ", ".join([*arrays, *others]) or "nothing"
+        raise InputError(f"{path} holds {held}; name the array of items one of {', '.join(INPUT_KEYS)}.")
     inputs = _inputs(given, path)
-    labels, names = _labels(_one_of(LABEL_KEYS, arrays, path), len(inputs), path)
-    return _Arrays(path, inputs, labels, names, _ids(arrays.get("ids"), len(inputs), path))
+    try:
+        labels, names = _labels(_one_of(LABEL_KEYS, arrays, path), len(inputs), path)
+        return _Arrays(path, inputs, labels, names, _ids(arrays.get("ids"), len(inputs), path))
+    except UnicodeError as error:
+        raise InputError(f"{path} holds labels or ids that are no text ({error}); give text or integers.") from error
 
 
-def _read(path: Path) -> dict[str, Array]:
+def _read(path: Path) -> tuple[dict[str, Array], list[str]]:
+    """The arrays that are of use, and the names of the others in the file."""
     try:
         with path.open("rb") as file:
             if file.read(len(MAGIC_PREFIX)) == MAGIC_PREFIX:
-                return {"x": open_memmap(path, mode="r")}
-            file.seek(0)
-            loaded = np.load(file, allow_pickle=False)
-            return {key: loaded[key] for key in loaded.files}
+                return {"x": open_memmap(path, mode="r")}, []
+        with zipfile.ZipFile(path) as archive:
+            members = {member.filename.removesuffix(".npy"): member for member in archive.infolist()}
+            if sum(member.file_size for member in members.values()) > most_unpacked(path.stat().st_size):
+                raise ValueError("it unpacks to far more than a file of its size should")
+            wanted = [name for name in members if name in (*INPUT_KEYS, *LABEL_KEYS, "ids")]
+            return {name: _array(archive, members[name]) for name in wanted}, sorted(set(members) - set(wanted))
     except FileNotFoundError as error:
         raise InputError(f"{path} does not exist; give the .npy or .npz file that holds the items.") from error
-    except (OSError, ValueError, EOFError, zipfile.BadZipFile, zlib.error) as error:
+    except Exception as error:  # the readers raise whatever they meet: OSError, ValueError, BadZipFile, TokenError, ...
         raise InputError(
             f"{path} cannot be read as a NumPy file of plain arrays ({error}); write it again with numpy.save or "
             "numpy.savez, without object arrays."
         ) from error
+
+
+def _array(archive: zipfile.ZipFile, member: zipfile.ZipInfo) -> Array:
+    """What an .npy in a zip holds; a header that promises more than is there asks for no memory."""
+    content = bytearray()
+    with archive.open(member) as file:
+        while block := file.read(2**20):
+            content += block
+    start = io.BytesIO(content[:LONGEST_HEADER])
+    read_header = read_array_header_1_0 if read_magic(start) == (1, 0) else read_array_header_2_0
+    shape, by_column, kind = read_header(start)
+    if kind.hasobject or any(side < 0 for side in shape):
+        raise ValueError(f"it holds {kind} of shape {shape}")
+    values: Array = np.frombuffer(content, kind, math.prod(shape), start.tell())
+    return values.reshape(shape, order="F" if by_column else "C")
 
 
 def image_tensor(given: Array, name: str) -> Tensor:

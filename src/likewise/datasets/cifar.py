@@ -6,9 +6,7 @@ bytes, the coarse class and then the fine one. The fine classes are the ones use
 
 from __future__ import annotations
 
-import gzip
 import tarfile
-import zlib
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -18,6 +16,7 @@ import torch
 
 from likewise.datasets.items import DataSet, Items
 from likewise.datasets.places import find, get_again, locate
+from likewise.datasets.unpacking import Gunzipped, leads_outside
 from likewise.errors import InputError
 
 PIXELS = 3 * 32 * 32
@@ -102,16 +101,20 @@ def _read_archive(archive: Path, layout: Layout, remedy: str) -> dict[str, bytes
     """The files wanted, straight from the tar.gz: nothing is unpacked to disk."""
     contents = {}
     try:
-        with gzip.open(archive) as stream, tarfile.open(fileobj=stream, mode="r|") as tar:  # in one pass
+        with Gunzipped(archive) as stream, tarfile.open(fileobj=stream, mode="r|") as tar:  # in one pass
             for member in tar:
+                if leads_outside(member.name) or not (member.isdir() or member.isreg()) or member.issparse():
+                    raise InputError(f"{archive} holds {member.name!r}, which is no plain file below it; {remedy}.")
                 file = Path(member.name).name
                 if file in (*layout.train, *layout.test, layout.class_names):
                     opened = tar.extractfile(member)
                     if opened is not None:
                         contents[file] = opened.read()
-            while stream.read(1 << 20):  # to the very end, where gzip keeps the checksum
+            while stream.read(2**20):  # to the very end, where gzip keeps the checksum
                 pass
-    except (tarfile.TarError, OSError, EOFError, zlib.error) as error:
+    except InputError:
+        raise
+    except Exception as error:  # the readers raise whatever they meet: TarError, OSError, zlib.error, ValueError, ...
         raise InputError(f"{archive} cannot be read ({error}); {remedy}.") from error
     for file in (*layout.train, *layout.test):
         if file not in contents:

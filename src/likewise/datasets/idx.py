@@ -6,7 +6,6 @@ big-endian 32-bit integer, then the values.
 
 from __future__ import annotations
 
-import gzip
 import math
 import zlib
 from pathlib import Path
@@ -18,6 +17,7 @@ from numpy.typing import NDArray
 from likewise.datasets.items import DataSet, Items
 from likewise.datasets.places import get_again, locate
 from likewise.datasets.statistics import channel_statistics
+from likewise.datasets.unpacking import gunzip
 from likewise.errors import InputError
 
 MNIST_MEAN, MNIST_STD = (0.1307,), (0.3081,)
@@ -55,9 +55,7 @@ def read_idx(path: Path | str, dimensions: int, remedy: str = SOUND_COPY) -> NDA
     """The array in one file; `dimensions` is 3 for images and 1 for labels."""
     path = Path(path)
     try:
-        content = path.read_bytes()
-        if path.suffix == ".gz":
-            content = gzip.decompress(content)
+        content = gunzip(path) if path.suffix == ".gz" else path.read_bytes()
     except (OSError, EOFError, zlib.error) as error:
         raise InputError(f"{path} cannot be read ({error}); {remedy}.") from error
 

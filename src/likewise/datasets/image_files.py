@@ -13,7 +13,7 @@ import torch
 from numpy.typing import NDArray
 
 from likewise.datasets.chunks import ItemStream, collect
-from likewise.datasets.images import UnreadableImage, read_image
+from likewise.datasets.images import LARGEST_SIDE, UnreadableImage, read_image
 from likewise.datasets.items import Items
 from likewise.errors import InputError
 
@@ -34,6 +34,8 @@ class ImageFiles:
 
     def stream(self, size: int, channels: Literal[1, 3], strict: bool, chunk: int) -> ItemStream:
         """With `strict` the first image that cannot be read is an InputError, else `broken` of the stream names it."""
+        if not 1 <= size <= LARGEST_SIDE:
+            raise InputError(f"The side of images must be from 1 to {LARGEST_SIDE} pixels, got {size}.")
 
         def read(broken: list[str]) -> Iterator[Items]:
             for start in range(0, len(self.ids), chunk):

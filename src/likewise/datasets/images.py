@@ -10,6 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 from PIL import Image, ImageOps
 
+FORMATS = ("PNG", "JPEG", "BMP", "GIF", "WEBP", "TIFF", "PPM")  # Pillow knows others, and one that starts a program
+LARGEST_SIDE = 4096  # that pictures can be brought to
 SUFFIXES = frozenset((".png", ".jpg", ".jpeg", ".bmp", ".gif", ".webp", ".tif", ".tiff", ".ppm", ".pgm"))
 
 
@@ -25,7 +27,7 @@ def read_image(file: Path | BinaryIO, size: int, channels: Literal[1, 3]) -> NDA
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("error", Image.DecompressionBombWarning)  # raised while only the header is read
-            image = Image.open(file)
+            image = Image.open(file, formats=FORMATS)
         with image as opened:
             opened.draft(opened.mode, (2 * size, 2 * size))  # a large JPEG is decoded small, many times faster
             upright = ImageOps.exif_transpose(opened)

@@ -34,6 +34,7 @@ class ParquetRows:
         """The number of rows, and the columns as text."""
         with self._open() as file:
             table = file.read(columns=list(columns))
+            table.validate(full=True)  # that text is UTF-8, and codes have values
             return file.metadata.num_rows, {name: self._text(name, table[name]) for name in columns}
 
     def read_numbers(self, columns: Sequence[str], chunk: int) -> Iterator[NDArray[np.float32]]:
@@ -59,7 +60,9 @@ class ParquetRows:
             # Arrow would else read ahead, all the file, or whole columns of a row group.
             with pyarrow.parquet.ParquetFile(self.path, pre_buffer=False, buffer_size=BUFFER) as file:
                 yield file
-        except (pa.ArrowException, OSError) as error:
+        except InputError:
+            raise
+        except (pa.ArrowException, OSError, ValueError) as error:
             reason = str(error).partition("\n")[0]
             raise InputError(f"{self.path} cannot be read as Parquet ({reason}); write it again.") from error
 

@@ -20,6 +20,7 @@ from likewise.estimators.naming import Naming, match_names
 from likewise.estimators.saved import read_classifier, write_classifier
 from likewise.networks import build
 from likewise.training import predict_logits
+from likewise.training.record_form import Form
 
 Network = nn.Module | Callable[[int, tuple[int, ...]], nn.Module] | str | None
 
@@ -32,7 +33,7 @@ class NetworkClassifier(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Class
     Who fits it sets `input_form_`, `n_outputs_`, `network_`, `history_`, and with `_set_naming` the names.
     """
 
-    saved_facts: ClassVar[tuple[str, ...]] = ()  # attributes, without their underscore, that are saved beside these
+    saved_facts: ClassVar[dict[str, Form]] = {}  # attributes, without their underscore, that are saved beside these
 
     network: Network
     image_size: int

@@ -21,6 +21,7 @@ from likewise.estimators.saved import OWN
 from likewise.estimators.task import Task, answers_task, checksum, index_answers, labels_task, read_labels
 from likewise.pairs import Pairs
 from likewise.training import LEAST_STEPS, Augment, Pile, Settings, learn_answers
+from likewise.training.record_form import Form
 
 
 class PairClassifier(NetworkClassifier):
@@ -58,7 +59,7 @@ class PairClassifier(NetworkClassifier):
     array(['ant', 'bee', 'cat'], dtype='<U3')
     """
 
-    saved_facts: ClassVar[tuple[str, ...]] = ("noise", "unlabelled")
+    saved_facts: ClassVar[dict[str, Form]] = {"noise": float, "unlabelled": bool}
 
     noise_: float
     unlabelled_: bool

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from safetensors import SafetensorError
+import torch
 from safetensors.torch import load
 from sklearn.base import BaseEstimator
-from torch import nn
+from torch import Tensor, nn
 
 from likewise import __version__
 from likewise.errors import InputError
@@ -19,28 +19,31 @@ from likewise.estimators.inputs import InputForm
 from likewise.estimators.naming import Naming
 from likewise.networks import build
 from likewise.training import read_json, write_json, write_model
+from likewise.training.record_form import check_record
+from likewise.training.run_folder import first_difference
 
 if TYPE_CHECKING:
     from likewise.estimators.network_classifier import NetworkClassifier
 
 FORMAT = 1
 OWN = "a network of your own"
-KEYS = frozenset(
-    [
-        "kind",
-        "network",
-        "parameters",
-        "input",
-        "columns",
-        "n_outputs",
-        "outputs",
-        "classes",
-        "class_outputs",
-        "named",
-        "history",
-        "sha256",
-    ]
-)
+LARGEST_INPUT = 2**20  # features, pixels a side or outputs: what says more was not written here
+AGAIN = "save the classifier again"
+INPUT = {"shape": [int], "mean": [float], "std": [float]}
+RECORD = {
+    "kind": str,
+    "network": str,
+    "parameters": dict,
+    "input": INPUT,
+    "columns": [str],
+    "n_outputs": int,
+    "outputs": [int],
+    "classes": [(str, float, bool)],
+    "class_outputs": [int],
+    "named": bool,
+    "history": [dict],
+    "sha256": str,
+}
 
 
 def write_classifier(folder: Path, classifier: NetworkClassifier) -> None:
@@ -74,26 +77,24 @@ def read_classifier(folder: Path, kind: type[Any], network: nn.Module | None) ->
     record = read_record(folder)
     if record["kind"] != kind.__name__:
         raise InputError(f"{folder} holds a {record['kind']} and no {kind.__name__}; load it as what it is.")
-    _check_whole(folder, record, kind.saved_facts)
-    path = folder / "model.safetensors"
-    if not path.exists():
-        raise InputError(f"{path} is missing; save the classifier again.")
-    if sha256(path) != record["sha256"]:
-        raise InputError(f"{path} was changed since classifier.json was written; save the classifier again.")
-    form = InputForm(*(tuple(record["input"][name]) for name in ("shape", "mean", "std")))
-    model = kind(**record["parameters"], network=network if record["network"] == OWN else record["network"])
+    path = folder / "classifier.json"
+    check_record(record, kind.saved_facts, path, AGAIN)
+    form = read_form(record, path, AGAIN)
+    if not 0 < record["n_outputs"] <= LARGEST_INPUT:
+        raise InputError(f"{path}: n_outputs cannot be {record['n_outputs']}; {AGAIN}.")
+    naming = _naming(record, path)
+    model = with_parameters(kind, record, network, path, AGAIN)
+    weights = read_weights(folder / "model.safetensors", record["sha256"], path.name, AGAIN)
     if record["network"] != OWN:
-        network = build(record["network"], record["n_outputs"], form.shape)
+        model.network_ = network_of(
+            lambda: build(record["network"], record["n_outputs"], form.shape), weights, folder / "model.safetensors"
+        )
     elif network is None:
         raise InputError(f"{folder} holds the weights of a network of your own; give it: load(folder, network=...).")
-    try:
-        network.load_state_dict(load(path.read_bytes()))
-    except (RuntimeError, SafetensorError) as error:
-        raise InputError(f"{path} does not fit the network: {str(error).splitlines()[-1].strip()}") from error
-    model.network_ = network
+    else:
+        model.network_ = put_weights(network, weights, folder / "model.safetensors")
     model.input_form_ = form
     model.n_outputs_ = record["n_outputs"]
-    naming = Naming(np.array(record["classes"]), np.array(record["class_outputs"], np.int64), record["named"])
     model._set_naming(naming, np.array(record["outputs"], dtype=np.int64))
     for name in ("history", *kind.saved_facts):
         setattr(model, f"{name}_", record[name])
@@ -109,7 +110,7 @@ def read_record(folder: Path) -> dict[str, Any]:
     path = folder / "classifier.json"
     if not path.exists():
         raise InputError(f"{folder} holds no classifier: classifier.json is missing; give a folder that fit wrote.")
-    record = read_json(path)
+    record: Any = read_json(path)
     if not isinstance(record, dict) or "format" not in record:
         raise InputError(f"{path} was not written by Likewise; give a folder that fit wrote.")
     if record["format"] != FORMAT:
@@ -117,15 +118,70 @@ def read_record(folder: Path) -> dict[str, Any]:
             f"{path} has format {record['format']} (Likewise {record.get('likewise')}), and this Likewise "
             f"{__version__} reads format {FORMAT}; use the version that wrote it, or fit again."
         )
-    _check_whole(folder, record, KEYS)
+    check_record(record, RECORD, path, AGAIN)
     return record
 
 
-def _check_whole(folder: Path, record: dict[str, Any], keys: Iterable[str]) -> None:
-    missing = sorted(set(keys) - record.keys())
-    if missing:
-        path = folder / "classifier.json"
-        raise InputError(f"{path} is not whole, {missing[0]!r} is missing; save the classifier again.")
+def read_form(record: dict[str, Any], path: Path, remedy: str) -> InputForm:
+    """The form of the inputs, if it makes sense."""
+    shape, mean, std = (tuple(record["input"][name]) for name in ("shape", "mean", "std"))
+    wrong = len(shape) not in (1, 3) or not all(1 <= side <= LARGEST_INPUT for side in shape)
+    if wrong or not len(mean) == len(std) == shape[0]:
+        raise InputError(f"{path}: input says shape {list(shape)}, {len(mean)} means and {len(std)} stds; {remedy}.")
+    if not (np.isfinite(np.array(mean, float)).all() and all(0 < value < np.inf for value in std)):
+        raise InputError(f"{path}: mean and std of input must be finite, and std above 0; {remedy}.")
+    return InputForm(shape, mean, std)
+
+
+def with_parameters(kind: type[Any], record: dict[str, Any], network: nn.Module | None, path: Path, remedy: str) -> Any:
+    """The estimator, not yet fitted, as it was made."""
+    unknown = next((name for name in record["parameters"] if name not in kind._get_param_names()), None)
+    if unknown is not None or "network" in record["parameters"]:
+        raise InputError(f"{path}: {kind.__name__} has no parameter {unknown or 'network'!r} to be saved; {remedy}.")
+    return kind(**record["parameters"], network=network if record["network"] == OWN else record["network"])
+
+
+def read_weights(path: Path, digest: str, record: str, remedy: str) -> dict[str, Tensor]:
+    """The tensors of a safetensors file that is the one its record speaks of."""
+    if not path.is_file():
+        raise InputError(f"{path} is missing; {remedy}.")
+    content = path.read_bytes()
+    if hashlib.sha256(content).hexdigest() != digest:
+        raise InputError(f"{path} was changed since {record} was written; {remedy}.")
+    try:
+        return load(content)
+    except Exception as error:  # its readers raise whatever they meet: SafetensorError, KeyError, ValueError, ...
+        raise InputError(f"{path} is no sound safetensors file ({error}); {remedy}.") from error
+
+
+def network_of(make: Callable[[], nn.Module], weights: dict[str, Tensor], path: Path) -> nn.Module:
+    """The network with these weights; before it takes up memory, its shapes are compared with theirs."""
+    with torch.device("meta"):
+        wanted = {name: list(value.shape) for name, value in make().state_dict().items()}
+    difference = first_difference({name: list(value.shape) for name, value in weights.items()}, wanted)
+    if difference:
+        name, there, here = difference
+        raise InputError(f"{path} does not fit the network: {name} has shape {there} there and {here} here.")
+    return put_weights(make(), weights, path)
+
+
+def put_weights(network: nn.Module, weights: dict[str, Tensor], path: Path) -> nn.Module:
+    try:
+        network.load_state_dict(weights)
+    except RuntimeError as error:
+        raise InputError(f"{path} does not fit the network: {str(error).splitlines()[-1].strip()}") from error
+    return network
+
+
+def _naming(record: dict[str, Any], path: Path) -> Naming:
+    """Which outputs stand for which classes, if they can."""
+    n, outputs, columns, classes = (record[name] for name in ("n_outputs", "outputs", "class_outputs", "classes"))
+    taken = [column for column in columns if column != -1]
+    if not taken or len(set(taken)) < len(taken) or not all(0 <= output < n for output in (*outputs, *taken)):
+        raise InputError(f"{path}: outputs and class_outputs must be outputs, of which there are {n}; {AGAIN}.")
+    if len(classes) != len(columns) or len({type(name) for name in classes}) != 1:
+        raise InputError(f"{path}: classes must be of one kind, and as many as class_outputs; {AGAIN}.")
+    return Naming(np.array(classes), np.array(columns, np.int64), record["named"])
 
 
 def _network_name(classifier: NetworkClassifier) -> str:
@@ -142,7 +198,3 @@ def plain_parameters(estimator: BaseEstimator) -> dict[str, Any]:
         for name, value in parameters.items()
         if name not in ("network", "run") and isinstance(value, bool | int | float | str | None)
     }
-
-
-def sha256(path: Path) -> str:
-    return hashlib.sha256(path.read_bytes()).hexdigest()

@@ -7,22 +7,47 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from safetensors import SafetensorError
-from safetensors.torch import load
 from torch import nn
 
 from likewise import __version__
 from likewise.errors import InputError
-from likewise.estimators.inputs import InputForm
-from likewise.estimators.saved import OWN, plain_parameters, sha256
+from likewise.estimators.saved import (
+    INPUT,
+    OWN,
+    network_of,
+    plain_parameters,
+    read_form,
+    read_weights,
+    with_parameters,
+)
 from likewise.evaluation import Calibration, PairQuality, StoppingRule
 from likewise.training import read_json, write_json, write_model
+from likewise.training.record_form import check_record
 
 if TYPE_CHECKING:
     from likewise.estimators.similarity_network import SimilarityNetwork
 
 FORMAT = 2
-KEYS = ("network", "parameters", "input", "columns", "classes", "quality", "calibration", "held_out", "rule", "sha256")
+AGAIN = "save the similarity network again"
+RECORD: dict[str, Any] = {
+    "network": str,
+    "parameters": dict,
+    "input": INPUT,
+    "columns": [str],
+    "classes": [(str, float, bool)],
+    "quality": {field.name: (float, None) for field in dataclasses.fields(PairQuality)},
+    "calibration": {
+        "edges": [float],
+        "count": [int],
+        "predicted": [(float, None)],
+        "observed": [(float, None)],
+        "error": (float, None),
+    },
+    "held_out": str,
+    "rule": (dict, None),
+    "sha256": str,
+}
+RULE = {"a": float, "b": float, "off": [float]}
 NAMES = ("similarity.json", "similarity.safetensors")
 
 
@@ -57,27 +82,20 @@ def read_similarity(folder: Path, kind: type[Any], network: nn.Module | None) ->
     record = read_json(path)
     if not isinstance(record, dict) or record.get("format") != FORMAT:
         raise InputError(f"{path} is not of the format that Likewise {__version__} reads; learn the similarity again.")
-    missing = [key for key in KEYS if key not in record]
-    if missing:
-        raise InputError(f"{path} is not whole, {missing[0]!r} is missing; save the similarity network again.")
-    if not weights.exists():
-        raise InputError(f"{weights} is missing; save the similarity network again.")
-    if sha256(weights) != record["sha256"]:
-        raise InputError(f"{weights} was changed since {NAMES[0]} was written; save the similarity network again.")
+    check_record(record, RECORD, path, AGAIN)
+    _check_lengths(record, path)
     own = record["network"] == OWN
     if own and network is None:
         raise InputError(f"{folder} holds the weights of a network of your own; give it: load(folder, network=...).")
-    model = kind(**record["parameters"], network=network if own else record["network"])
-    model.input_form_ = InputForm(*(tuple(record["input"][name]) for name in ("shape", "mean", "std")))
-    model.module_ = model.make_module(model.input_form_, 0)
-    try:
-        model.module_.load_state_dict(load(weights.read_bytes()))
-    except (RuntimeError, SafetensorError) as error:
-        raise InputError(f"{weights} does not fit the network: {str(error).splitlines()[-1].strip()}") from error
+    model = with_parameters(kind, record, network, path, AGAIN)
+    model.input_form_ = read_form(record, path, AGAIN)
+    found_weights = read_weights(weights, record["sha256"], path.name, AGAIN)
+    model.module_ = network_of(lambda: model.make_module(model.input_form_, 0), found_weights, weights)
     model.network_name_ = record["network"]
     model.classes_ = np.array(record["classes"])
-    shares: dict[str, Any] = {name: np.nan for name, value in record["quality"].items() if value is None}  # of nothing
-    model.quality_ = PairQuality(**record["quality"] | shares)
+    quality: dict[str, Any] = {name: record["quality"][name] for name in RECORD["quality"]}
+    shares = {name: np.nan for name, value in quality.items() if value is None}  # of nothing
+    model.quality_ = PairQuality(**quality | shares)
     found = record["calibration"]
     edges, predicted, observed = (np.array(found[name], np.float64) for name in ("edges", "predicted", "observed"))
     model.calibration_ = Calibration(edges, np.array(found["count"], np.int64), predicted, observed, found["error"])
@@ -89,3 +107,14 @@ def read_similarity(folder: Path, kind: type[Any], network: nn.Module | None) ->
     if record["columns"]:
         model.feature_names_in_ = np.array(record["columns"], dtype=object)
     return model
+
+
+def _check_lengths(record: dict[str, Any], path: Path) -> None:
+    rule, found = record["rule"], record["calibration"]
+    if rule is not None:
+        check_record(rule, RULE, path, AGAIN)
+        if len(rule["off"]) != 2:
+            raise InputError(f"{path}, off must be two numbers; {AGAIN}.")
+    bins = {len(found["edges"]) - 1, *(len(found[name]) for name in ("count", "predicted", "observed"))}
+    if len(bins) > 1 or not all(0 <= count < 2**63 for count in found["count"]):
+        raise InputError(f"{path}, calibration must have as many counts and means as it has bins; {AGAIN}.")

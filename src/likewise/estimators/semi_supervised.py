@@ -21,6 +21,7 @@ from likewise.estimators.partial_labels import PartialLabels, hold_out_labels, r
 from likewise.estimators.task import checksum
 from likewise.supervision.semi import Method, find_method, usual_epsilon
 from likewise.training import LEAST_STEPS, Augment, Evaluate, Pile, Settings, learn_few_labels
+from likewise.training.record_form import Form
 
 
 class SemiSupervisedClassifier(NetworkClassifier):
@@ -53,7 +54,7 @@ class SemiSupervisedClassifier(NetworkClassifier):
     (9, True)
     """
 
-    saved_facts: ClassVar[tuple[str, ...]] = ("method", "n_labelled")
+    saved_facts: ClassVar[dict[str, Form]] = {"method": str, "n_labelled": int}
 
     method_: str
     n_labelled_: int

@@ -20,6 +20,7 @@ from likewise.estimators.inputs import are_paths
 from likewise.pairs import Pairs
 from likewise.supervision import AnswerKnowledge, Known, LabelKnowledge
 from likewise.training import hold_out, read_json, write_json
+from likewise.training.record_form import check_record
 
 PAIRS_AN_ITEM = 20  # drawn from class labels; a batch uses all its pairs anyway
 
@@ -106,8 +107,11 @@ def _sound(pairs: Pairs, run: Path | None) -> Pairs:
     given = checksum(pairs.left, pairs.right, pairs.same, pairs.weight)
 
     def dropped() -> list[int]:
-        if note is not None and note.exists() and (noted := read_json(note))["answers"] == given:
-            return list(noted["dropped"])
+        if note is not None and note.exists():
+            noted = read_json(note)
+            check_record(noted, {"answers": int, "dropped": [int]}, note, "delete it and run the same command again")
+            if noted["answers"] == given:
+                return list(noted["dropped"])
         places = np.flatnonzero(np.isin(pairs.lines, pairs.repair()[1].lines)).tolist()
         if note is not None:
             write_json(note, {"answers": given, "dropped": places})

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import multiprocessing
 import signal
-import zipfile
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from contextlib import ExitStack
@@ -141,7 +140,7 @@ def _read_rows(folder: Path, job: Job) -> dict[int, Row]:
         try:
             with path.open("rb") as stream, np.load(stream, allow_pickle=False) as file:
                 row = Row(file["values"], float(file["cpu_seconds"]))
-        except (OSError, KeyError, ValueError, zipfile.BadZipFile) as error:
+        except Exception as error:  # NumPy's reader raises whatever it meets: OSError, KeyError, BadZipFile, ...
             raise InputError(f"{path} cannot be read ({error}); delete it to compute it again.") from error
         if row.values.shape != (len(job.losses), len(job.beta)):
             raise InputError(f"{path} does not belong to this grid; delete {path.parent} to begin again.")

@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from safetensors import SafetensorError
 from safetensors.torch import load as load_tensors
 from torch import nn
 
@@ -89,7 +88,7 @@ def read_network(run: RunNames, data: DataSet) -> nn.Module:
         raise InputError(f"{run.folder} is not finished, model.safetensors is missing; run its command again to go on.")
     try:
         weights = load_tensors(path.read_bytes())
-    except SafetensorError as error:
+    except Exception as error:  # its readers raise whatever they meet: SafetensorError, KeyError, ValueError, ...
         raise InputError(f"{path} is damaged ({error}); delete it and run its command again.") from error
     n_outputs = len(weights["last.weight"]) if "last.weight" in weights else data.train.n_classes
     network = build(run.network, n_outputs, tuple(data.train.inputs.shape[1:]))

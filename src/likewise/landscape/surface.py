@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import zipfile
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -76,5 +75,5 @@ class Surface:
             return cls(alpha, beta, losses, values, chance, json.loads(str(about)), float(cpu_seconds))
         except FileNotFoundError as error:
             raise InputError(f"{path} does not exist; give the .npz file of a surface.") from error
-        except (OSError, KeyError, ValueError, zipfile.BadZipFile) as error:
+        except Exception as error:  # NumPy's reader raises whatever it meets: OSError, KeyError, BadZipFile, ...
             raise InputError(f"{path} is not a surface that Likewise wrote ({error}); compute it again.") from error

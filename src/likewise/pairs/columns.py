@@ -68,7 +68,7 @@ def items(left: Column, right: Column, source: Source) -> tuple[Ints, Ints, Obje
         distinct, place = np.unique(numbers, return_inverse=True)
         return _halves(place, distinct.astype(str).astype(object), m)
 
-    sides = [side if _is_text(side.type) else side.cast(pa.string()) for side in (left, right)]
+    sides = [_as_text("left", left), _as_text("right", right)]
     with ThreadPoolExecutor(len(sides)) as pool:  # most of the time it takes to read a file
         (left_codes, left_values), (right_codes, right_values) = pool.map(encode, sides)
     _refuse_empty("left", left_codes, left_values, source)
@@ -121,7 +121,7 @@ def weights(given: Column, source: Source) -> Floats:
 
 def names(given: Column, source: Source) -> tuple[NDArray[np.int32], tuple[str, ...]]:
     """A code for each row and the name of each code, in the order they first appear."""
-    codes, values = encode(given if _is_text(given.type) else given.cast(pa.string()))
+    codes, values = encode(_as_text("annotator", given))
     _refuse_empty("annotator", codes, values, source)
     return codes, tuple(values.to_pylist())
 
@@ -149,6 +149,15 @@ def _is_text(kind: Any) -> bool:
     return bool(pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_string_view(kind))
 
 
+def _as_text(name: str, given: Column) -> Column:
+    if _is_text(given.type):
+        return given
+    try:
+        return given.cast(pa.string())
+    except pa.ArrowException as error:
+        raise InputError(f"{name} is of type {given.type}; give text or whole numbers.") from error
+
+
 def _numbers(name: str, given: Column) -> tuple[NDArray[np.float64], Any, NDArray[np.int32] | None]:
     """Values, and for text the distinct texts they are from (NaN from one that is no number) and their codes."""
     if _is_text(given.type):
@@ -157,7 +166,7 @@ def _numbers(name: str, given: Column) -> tuple[NDArray[np.float64], Any, NDArra
         return np.array(pc.if_else(is_number, texts, "nan").cast(pa.float64())), texts, codes
     try:
         return np.array(given.cast(pa.float64(), safe=False), dtype=np.float64), None, None
-    except (pa.ArrowInvalid, pa.ArrowNotImplementedError) as error:
+    except pa.ArrowException as error:
         raise InputError(f"{name} is of type {given.type}; give numbers.") from error
 
 
@@ -167,7 +176,7 @@ def _whole_numbers(name: str, given: Column, source: Source) -> Ints:
         raise InputError(f"{name} is of type {given.type}; its values {wanted}.")
     try:
         numbers = np.array(given.cast(pa.int64()), dtype=np.int64)
-    except pa.ArrowInvalid as error:
+    except pa.ArrowException as error:
         raise InputError(f"{name} holds numbers that are not whole ({error}); its values {wanted}.") from error
     row = _first(numbers < 0, None)
     if row is not None:

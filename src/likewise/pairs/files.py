@@ -75,7 +75,10 @@ def read_parquet(path: Path) -> tuple[dict[str, Column], Source]:
         file = pyarrow.parquet.ParquetFile(path)
         wanted = wanted_columns(file.schema_arrow.names, str(path))
         table = file.read(columns=list(wanted))
-    except (pa.ArrowInvalid, OSError) as error:
+        table.validate(full=True)  # that text is UTF-8, and codes have values
+    except InputError:
+        raise
+    except (pa.ArrowException, OSError, ValueError) as error:
         raise InputError(f"{path} cannot be read as Parquet ({error}); write it again.") from error
     if not len(table):
         raise _no_answers(path)

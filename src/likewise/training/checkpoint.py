@@ -1,5 +1,8 @@
 """The checkpoint: weights, optimizer and the place in the run, in one safetensors file, whole or not there at all.
 
+The one before it is kept as checkpoint.previous.safetensors: a run goes on from there, to the same bits, where the last
+one is damaged. A CRC-32 of all that a file says, names, shapes and numbers, is in it and is checked before it is used.
+
 Names: "network.<name>", "best.<name>" (the weights of the best epoch, where one is looked for), "optimizer.<position of
 the parameter>.<name>", "tally.loss_sum", "tally.items", "tally.confusion". Everything else is JSON in the metadata. No
 generator's state is needed: see randomness.py.
@@ -9,6 +12,7 @@ from __future__ import annotations
 
 import json
 import time
+import warnings
 import zlib
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -27,7 +31,11 @@ from likewise.training.optimizers import optimizer_tensors, restore_optimizer
 from likewise.training.run_folder import first_difference, network_tensors, plain, stored
 from likewise.training.tally import Tally
 
-VERSION = 1
+VERSION = 2  # the first had a checksum of the tensors alone, and is still read
+
+
+class Damaged(Exception):
+    """No checkpoint, or not as it was written; the text says how that shows."""
 
 
 @dataclass
@@ -63,23 +71,56 @@ def save_checkpoint(
     tensors["tally.items"] = torch.tensor(state.tally.items)
     tensors["tally.confusion"] = stored(state.tally.confusion)
     place = {name: getattr(state, name) for name in ("epoch", "step", "items", "history", "seconds", "cpu_seconds")}
-    facts = {"version": VERSION, "about": plain(about), "checksum": _checksum(tensors), **place}
-    write_whole(path, save(tensors, {"likewise": json.dumps(facts)}))
+    facts = json.dumps({"version": VERSION, "about": plain(about), **place})
+    content = save(tensors, {"likewise": facts, "checksum": str(_checksum(tensors, facts))})
+    write_whole(path, content, keep=previous(path))
+
+
+def previous(path: Path) -> Path:
+    """Where the checkpoint before this one is kept.
+
+    >>> previous(Path("run/checkpoint.safetensors")).name
+    'checkpoint.previous.safetensors'
+    """
+    return path.with_suffix(f".previous{path.suffix}")
+
+
+def is_there(path: Path) -> bool:
+    """Whether there is a checkpoint to go on from; in place of one that is damaged or gone, the one before is put."""
+    damages = []
+    for file in (path, previous(path)):
+        if not file.exists():  # the last one is gone for a moment while it is replaced, in which a kill may come
+            continue
+        try:
+            _read(file)
+        except Damaged as damage:
+            damages.append(f"{file} is damaged ({damage})")
+            continue
+        if damages:
+            warnings.warn(f"{damages[0]}; the run goes on from the checkpoint before it.", stacklevel=2)
+        if file != path:
+            file.replace(path)
+        return True
+    if damages:
+        what = "it" if len(damages) == 1 else "both"
+        raise InputError(f"{' and '.join(damages)}; delete {what} to begin the run again.")
+    return False
 
 
 def load_checkpoint(
     path: Path, network: nn.Module, optimizer: Optimizer, about: Mapping[str, object], n_classes: int
 ) -> State:
     """Put network and optimizer where the checkpoint was written, and return the state; the file is checked first."""
-    facts, tensors = _read(path)
-    if facts.get("version") != VERSION:
-        raise InputError(f"{path} has format version {facts.get('version')}, not {VERSION}; use another run folder.")
+    try:
+        facts, tensors = _read(path)
+    except Damaged as damage:
+        raise InputError(f"{path} is damaged ({damage}); delete it to begin the run again.") from damage
+    if facts["version"] not in (1, VERSION):
+        raise InputError(f"{path} has format version {facts['version']}, not {VERSION}; use another run folder.")
     difference = first_difference(facts["about"], plain(about))
     if difference:
         name, old, new = difference
         raise InputError(f"{path} was written with {name} = {old!r}, now it is {new!r}; use another run folder.")
-    if facts["checksum"] != _checksum(tensors):
-        raise InputError(f"{path} is damaged: its checksum does not fit; delete it to begin the run again.")
     weights = _part(tensors, "network.")
     _check_shapes(path, weights, network)
     network.load_state_dict(weights)  # copies into the tensors of the network, which keep their memory layout
@@ -93,10 +134,18 @@ def load_checkpoint(
 def _read(path: Path) -> tuple[dict[str, Any], dict[str, Tensor]]:
     try:
         with safe_open(path, "pt") as file:
-            facts = json.loads((file.metadata() or {})["likewise"])
-            return facts, {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118 - it is no mapping
-    except (SafetensorError, KeyError, ValueError) as error:
-        raise InputError(f"{path} is damaged or no checkpoint ({error}); delete it to begin the run again.") from error
+            about = file.metadata() or {}
+            facts = json.loads(about["likewise"])
+            tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118 - it is no mapping
+        if "checksum" in about:
+            sound = about["checksum"] == str(_checksum(tensors, about["likewise"]))
+        else:
+            sound = facts["checksum"] == _checksum(tensors)
+    except (SafetensorError, KeyError, TypeError, ValueError, RecursionError) as error:
+        raise Damaged(f"it cannot be read: {error}") from error
+    if not sound:
+        raise Damaged("its checksum does not fit")
+    return facts, tensors
 
 
 def _check_shapes(path: Path, weights: Mapping[str, Tensor], network: nn.Module) -> None:
@@ -113,8 +162,12 @@ def _part(tensors: Mapping[str, Tensor], prefix: str) -> dict[str, Tensor]:
     return {name.removeprefix(prefix): value for name, value in tensors.items() if name.startswith(prefix)}
 
 
-def _checksum(tensors: Mapping[str, Tensor]) -> int:
-    total = 0
+def _checksum(tensors: Mapping[str, Tensor], facts: str | None = None) -> int:
+    """A CRC-32; without facts, as the first version had it, of the numbers alone."""
+    total = 0 if facts is None else zlib.crc32(facts.encode())
     for name in sorted(tensors):
-        total = zlib.crc32(tensors[name].reshape(-1).view(torch.uint8).numpy().data, total)
+        tensor = tensors[name]
+        if facts is not None:
+            total = zlib.crc32(f"{name} {tensor.dtype} {list(tensor.shape)}".encode(), total)
+        total = zlib.crc32(tensor.reshape(-1).view(torch.uint8).numpy().data, total)
     return total

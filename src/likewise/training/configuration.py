@@ -15,6 +15,7 @@ from likewise.distributed import from_first, world
 from likewise.errors import InputError
 from likewise.training.batches import Batches
 from likewise.training.precision import Objective, resolve_device, resolve_precision
+from likewise.training.record_form import check_record
 from likewise.training.run_folder import first_difference, plain, read_json, write_json
 from likewise.training.settings import Settings
 
@@ -50,6 +51,7 @@ def _read(path: Path, told: Mapping[str, object]) -> dict[str, Any]:
     record = read_json(path)
     if not isinstance(record, dict) or not {*told, "device", "precision"} <= record.keys():
         raise InputError(f"{path} was not written by a training run; use another folder.")
+    check_record(record, {"device": str, "precision": str}, path, "use another folder")
     difference = first_difference({name: record[name] for name in told}, told)
     if difference:
         name, old, new = difference

@@ -14,9 +14,9 @@ from torch import Tensor, nn
 from torch.optim import Optimizer
 from torch.utils.data import DataLoader, Dataset
 
-from likewise.distributed import agreed, share, sharing, wait_for_all
+from likewise.distributed import agreed, from_first, share, sharing, wait_for_all
 from likewise.training.batches import Batch, Batches
-from likewise.training.checkpoint import State, load_checkpoint, save_checkpoint
+from likewise.training.checkpoint import State, is_there, load_checkpoint, save_checkpoint
 from likewise.training.configuration import settle
 from likewise.training.divergence import check_loss, check_weights
 from likewise.training.interruption import Interrupted, StopRequest, stop_request
@@ -93,9 +93,9 @@ def train(
     then ends with the weights of its best epoch, and `settings.patience` may end the run early. `config` is anything
     else that makes this run what it is: it is written to config.json, and a folder begun with another one is refused.
 
-    The folder holds config.json, history.csv, checkpoint.safetensors and, at the end, model.safetensors and
-    metrics.json. Calling `train` again with the same arguments goes on from the checkpoint to the same weights and
-    history, bit for bit; a finished run returns its result at once.
+    The folder holds config.json, history.csv, checkpoint.safetensors, the checkpoint before it and, at the end,
+    model.safetensors and metrics.json. Calling `train` again with the same arguments goes on from the last checkpoint
+    that is sound to the same weights and history, bit for bit; a finished run returns its result at once.
 
     In a job of several processes (see `likewise.distributed.join`) all of them call `train` alike. Each has its rows of
     every batch, the loss and the steps are those of the whole batch, and the first process alone writes to the folder,
@@ -176,7 +176,7 @@ def _best_epoch(job: Job, state: State) -> int:
 
 def _restore(job: Job) -> State:
     path = job.run and job.run / "checkpoint.safetensors"
-    if path is None or not path.exists():
+    if path is None or not from_first(lambda: is_there(path)):
         return State(Tally(job.n_classes))
     return load_checkpoint(path, job.network, job.optimizer, job.about, job.n_classes)
 

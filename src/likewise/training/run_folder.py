@@ -65,7 +65,7 @@ def write_json(path: Path | str, value: object) -> None:
 def read_json(path: Path) -> Any:
     try:
         return json.loads(path.read_text("utf-8"))
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise InputError(f"{path} is not JSON ({error}); delete it or use another folder.") from error
 
 
