@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 import warnings
 from pathlib import Path
 from typing import BinaryIO, Literal
@@ -11,6 +12,9 @@ from numpy.typing import NDArray
 from PIL import Image, ImageOps
 
 SUFFIXES = frozenset((".png", ".jpg", ".jpeg", ".bmp", ".gif", ".webp", ".tif", ".tiff", ".ppm", ".pgm"))
+
+
+_opening = threading.Lock()  # Python's list of warning filters is one for all threads
 
 
 class UnreadableImage(Exception):
@@ -23,7 +27,7 @@ def read_image(file: Path | BinaryIO, size: int, channels: Literal[1, 3]) -> NDA
     An image of more than `PIL.Image.MAX_IMAGE_PIXELS` is not decoded, for it may be small on disk and fill the memory.
     """
     try:
-        with warnings.catch_warnings():
+        with _opening, warnings.catch_warnings():
             warnings.simplefilter("error", Image.DecompressionBombWarning)  # raised while only the header is read
             image = Image.open(file)
         with image as opened:

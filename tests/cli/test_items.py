@@ -1,0 +1,113 @@
+"""Items that stay on disk: the same run to the bit, killed or not, and nothing left where it was refused."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from likewise.cli import items
+from likewise.datasets import keeping
+
+Run = Callable[..., Any]
+
+SAME = ("model.safetensors", "history.csv", "answers.parquet", "classifier.json")
+TABLE = ("--classes", "4", "--epochs", "3", "--batch-size", "30", "--on-disk")
+
+KILLED = """
+import os, signal, sys
+from likewise.training import loop
+from likewise.cli import main
+
+save, saved = loop.save_checkpoint, []
+
+def save_and_die(*arguments):
+    save(*arguments)
+    saved.append(1)
+    if len(saved) == 2:
+        os.kill(os.getpid(), signal.SIGKILL)
+
+loop.save_checkpoint = save_and_die
+sys.argv = ["likewise", *sys.argv[1:]]
+main()
+"""
+
+
+def assert_same(run: Path, other: Path) -> None:
+    for name in SAME:
+        assert (run / name).read_bytes() == (other / name).read_bytes()
+    figures, others = (json.loads((folder / "fit.json").read_text()) for folder in (run, other))
+    assert {**figures, "stamp": "", "items": ""} == {**others, "stamp": "", "items": "", "told": figures["told"]}
+
+
+def test_images_on_disk_give_the_weights_of_images_in_memory(photos: Path, fit_photos: Run) -> None:
+    result = fit_photos(photos, photos / "disk", "--on-disk")
+    assert result.exit_code == 0, result.output
+    assert result.stdout.startswith(f"The items stay on disk: they take 0.0 GB in {photos / 'disk' / 'items'}.\n")
+    assert result.stderr.startswith("likewise: warning: 1 image cannot be read and is left out:\n")
+    assert "p00.png" in result.stderr
+    assert_same(photos / "disk", photos / "run")
+    assert (photos / "disk" / "items" / "inputs.npy").exists()
+    assert not (photos / "run" / "items").exists()
+
+
+def test_a_killed_run_on_disk_goes_on_to_the_weights_of_one_in_memory(
+    blobs: Path, fit_blobs: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    out = blobs / "disk"
+    command = [sys.executable, "-c", KILLED, "fit", blobs / "blobs.csv", "--pairs", blobs / "answers.csv", *TABLE]
+    alone = os.environ | {"OMP_NUM_THREADS": "1"}
+    killed = subprocess.run([*map(str, command), "--out", str(out)], env=alone, capture_output=True, check=False)
+    assert killed.returncode == -signal.SIGKILL, killed.stderr
+    monkeypatch.setattr(keeping, "_check_room", lambda *_: pytest.fail("the items were written again"))
+    assert fit_blobs(blobs, out, "--on-disk").exit_code == 0
+    assert_same(out, blobs / "run")
+    monkeypatch.undo()
+    (out / "metrics.json").unlink()
+    assert fit_blobs(blobs, out).exit_code == 0  # in memory, the same run goes on
+    assert_same(out, blobs / "run")
+
+
+def test_items_that_would_fill_the_memory_stay_on_disk(
+    blobs: Path, fit_blobs: Run, run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("likewise.machine.memory", lambda: 2 * 60 * 2 * 4 - 1)  # 60 items of two columns
+    assert "The items stay on disk" in fit_blobs(blobs, blobs / "disk").stdout
+    assert_same(blobs / "disk", blobs / "run")
+    assert "The items stay on disk" in run("report", blobs / "run").stdout
+    monkeypatch.setattr("likewise.machine.memory", lambda: 2 * 60 * 2 * 4)
+    assert "on disk" not in fit_blobs(blobs, blobs / "memory").stdout
+
+
+def test_every_process_of_a_machine_counts(monkeypatch: pytest.MonkeyPatch, blobs: Path) -> None:
+    from likewise.datasets import open_items
+
+    stream = open_items(blobs / "blobs.csv")
+    monkeypatch.setattr("likewise.machine.memory", lambda: 6 * 60 * 2 * 4)
+    for processes, too_large in (("3", False), ("4", True)):
+        monkeypatch.setenv("LOCAL_WORLD_SIZE", processes)
+        assert items.are_too_large(stream) == too_large
+
+
+def test_what_is_refused_leaves_no_items(blobs: Path, fit_blobs: Run, write_rows: Run) -> None:
+    write_rows(blobs / "answers.csv", ("left", "right", "same"), ("b00", "b99", 1))
+    result = fit_blobs(blobs, blobs / "refused", "--on-disk")
+    assert result.exit_code == 2
+    assert "right is 'b99', which is not among the 60 items" in result.stderr
+    assert not (blobs / "refused").exists()
+
+
+def test_semi_learns_the_same_from_items_on_disk(photos: Path, run: Run) -> None:
+    told = ("semi", photos / "photos", "--labels", photos / "few.csv", "--size", 8, "--grey", "--epochs", 1)
+    for place, further in (("memory", ()), ("disk", ("--on-disk",))):
+        result = run(*told, "--method", "pseudo-mcl+", "--out", photos / place, *further)
+        assert result.exit_code == 0, result.output
+    for name in ("model.safetensors", "history.csv"):
+        assert (photos / "disk" / name).read_bytes() == (photos / "memory" / name).read_bytes()
