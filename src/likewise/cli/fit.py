@@ -13,7 +13,7 @@ import typer
 
 from likewise.cli import fitted
 from likewise.cli.fitting import Told, class_sizes, fit_into, items_in_words, next_commands, unused_outputs
-from likewise.cli.items import Given, OnDisk, close_answers, find_answers
+from likewise.cli.items import Given, OnDisk, close_answers, find_answers, is_too_large
 from likewise.cli.processes import Processes, SyncBatchNorm, take_part
 from likewise.errors import InputError
 
@@ -94,9 +94,10 @@ def _read(
     path: Path, stream: ItemStream, out: Path, arguments: dict[str, Any]
 ) -> Callable[[Given], Pairs | LargeAnswers]:
     from likewise.pairs import Pairs
-    from likewise.pairs.large import is_large
+    from likewise.pairs.large import memory_for
 
-    if is_large(path):
+    begun, closed = (out / "fit.json").exists(), (out / "answers").exists()
+    if closed if begun else is_too_large(memory_for(path)):  # a run goes on as it was begun, wherever it does
         if arguments["noise"] != 0:
             raise InputError(f"{path} is too large to be read whole, which --noise needs; leave it out.")
         return lambda given: close_answers(path, given, out / "answers", arguments["held_out"], arguments["seed"])

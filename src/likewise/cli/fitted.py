@@ -2,7 +2,7 @@
 
 fit.json           what was fitted to what; the first file of all
 items/             where the items do not fit into memory: their rows, as `keep_on_disk` leaves them; may be deleted
-answers/           of `fit`, where the file of answers is larger than 1 GiB: their closure, as `write_large` leaves it
+answers/           of `fit`, where the answers do not fit into memory: their closure, as `write_large` leaves it
 stages/            the checkpoints of the training, so that the same command goes on where it was
 answers.parquet    of `fit`: left, right, same, weight, line (where the answer stands in its file), held_out; a sample
                    where they are many

@@ -26,7 +26,7 @@ OnDisk = Annotated[
 ]
 
 MOST_LISTED = 10  # broken files
-MOST_OF_MEMORY = 0.5  # that items may fill: training needs some, and so do the ids and the system
+MOST_OF_MEMORY = 0.5  # that items or answers may fill: training needs some, and so does the system
 
 
 @dataclass(frozen=True)
@@ -53,7 +53,7 @@ def read_or_keep(
     stream: ItemStream, folder: Path, files: Sequence[Path], *, on_disk: bool = False, strict: bool = False
 ) -> Given:
     """All items in memory; where they would fill it, or with `on_disk`, in a folder, which is used again."""
-    if not on_disk and not are_too_large(stream):
+    if not on_disk and not is_too_large(stream.n_bytes):
         return read_all(stream)
 
     from likewise.datasets import keep_on_disk
@@ -65,12 +65,12 @@ def read_or_keep(
         return _given(keep_on_disk(stream, folder, stamp), stream)
 
 
-def are_too_large(stream: ItemStream) -> bool:
-    """Whether the items would fill more than half of the memory, with a copy for each process of this machine."""
+def is_too_large(n_bytes: int) -> bool:
+    """Whether so much would fill more than half of the memory, with a copy for each process of this machine."""
     from likewise.machine import memory
 
     there, copies = memory(), int(os.environ.get("LOCAL_WORLD_SIZE", rank_and_size()[1]))
-    return there is not None and copies * stream.n_bytes > MOST_OF_MEMORY * there
+    return there is not None and copies * n_bytes > MOST_OF_MEMORY * there
 
 
 def _given(items: Items, stream: ItemStream) -> Given:

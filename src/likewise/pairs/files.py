@@ -100,6 +100,14 @@ def read_parquet(path: Path) -> tuple[dict[str, Column], Source]:
     return {name: table[name] for name in wanted}, Source(np.arange(len(table)), str(path))
 
 
+def n_rows(path: Path) -> int:
+    """The rows of a Parquet file, which it tells at its end; 0 where it cannot be read."""
+    try:
+        return int(pyarrow.parquet.read_metadata(path).num_rows)
+    except (pa.ArrowInvalid, OSError):
+        return 0
+
+
 def wanted_columns(names: Sequence[str], where: str) -> tuple[str, ...]:
     """Those of our columns that are there; all that are required must be, once."""
     for name in REQUIRED:

@@ -9,7 +9,7 @@ do, and its target comes from the closure of all answers.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Generator, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from likewise.errors import InputError
 from likewise.files import replacing, write_whole
 from likewise.pairs.closure import BLOCK, Closure, components
-from likewise.pairs.files import check_suffix
+from likewise.pairs.files import check_suffix, n_rows
 from likewise.pairs.keys import keys, pairs_of
 from likewise.pairs.pairs import Pairs
 from likewise.pairs.priority import PrioritySample
@@ -27,7 +27,7 @@ from likewise.pairs.sorting import DistinctOnDisk, mapped
 from likewise.pairs.source import Source
 from likewise.pairs.streaming import Part, stream_answers
 
-LARGE = 2**30  # bytes of a file; read whole, it takes several times as much
+A_CSV_BYTE, A_ROW = 12, 150  # bytes of memory that a byte of CSV and a row of Parquet take when a file is read whole
 SAMPLE = 2**20  # answers, or two for each item where that is more
 MOST_HELD_OUT = 5000  # pins the accuracy down to a point, and costs little to measure after each epoch
 LEAST_HELD_OUT = 10  # fewer say nothing, and training needs them more
@@ -69,9 +69,13 @@ class LargeAnswers:
         )
 
 
-def is_large(path: Path) -> bool:
-    """Whether a file of answers is to be read a part at a time: from 1 GiB on."""
-    return path.is_file() and path.stat().st_size >= LARGE
+def memory_for(path: Path) -> int:
+    """The bytes of memory, or about as many, that it takes to read the answers of a file whole."""
+    if not path.is_file():
+        return 0
+    if check_suffix(path) == ".csv":
+        return A_CSV_BYTE * path.stat().st_size
+    return A_ROW * n_rows(path)
 
 
 def read_large(
@@ -101,52 +105,49 @@ def write_large(path: Path, ids: int | Sequence[object], folder: Path, held_out:
     random = np.random.default_rng(seed)
     out = np.zeros(n, dtype=np.bool_)
     out[random.permutation(n)[: int(held_out * n)]] = True
-    kept, kept_out = PrioritySample(max(SAMPLE, 2 * n), random), PrioritySample(MOST_HELD_OUT, random)
-    said = [DistinctOnDisk(folder / "different-items"), DistinctOnDisk(folder / "same-items")]
-    counts = np.zeros(2, dtype=np.int64)
+    samples = {"sample": PrioritySample(max(SAMPLE, 2 * n), random), "held-out": PrioritySample(MOST_HELD_OUT, random)}
+    different, same = (DistinctOnDisk(folder / f"{kind}-items") for kind in ("different", "same"))
+    counts = [0, 0]
     for part in stream_answers(path, ids):
         touched = out[part.left] | out[part.right]
-        rest = _select(part, ~touched)
-        kept.add(rest)
-        kept_out.add(_select(part, touched))
-        for kind in (0, 1):
-            chosen = rest.same == kind
-            said[kind].add(keys(rest.left[chosen], rest.right[chosen], n))
-            counts[kind] += (part.same == kind).sum()
+        kept = _select(part, ~touched)
+        samples["sample"].add(kept)
+        samples["held-out"].add(_select(part, touched))
+        for kind, numbers in enumerate((different, same)):
+            numbers.add(keys(kept.left[kept.same == kind], kept.right[kept.same == kind], n))
+            counts[kind] += int((part.same == kind).sum())
         yield True
-    if not counts.sum():
+    if not sum(counts):
         raise InputError(f"{path} holds no answers about two items. Give rows of left, right and same.")
-    if out.any() and not _are_enough(kept_out.part(), kept.seen, int(counts.sum())):
+    if out.any() and not _are_enough(samples["held-out"].part(), samples["sample"].seen, sum(counts)):
         yield from write_large(path, ids, folder, 0.0, seed)
         return
-    different, same = (numbers.sorted() for numbers in said)
-    yield True
-    component, n_components = grown_components(same, n)
-    yield True
-    between = DistinctOnDisk(folder / "different")
-    answered_different = 0
-    for i, j in _blocks(different, n):
+
+    yield from same.merge()
+    component, n_components = yield from _components(same.path, n)
+    yield from different.merge()
+    between, answered_different = DistinctOnDisk(folder / "different"), 0
+    for i, j in _blocks(different.path, n):
         a, b = component[i], component[j]
         between.add(keys(a[a != b], b[a != b], n_components))
         answered_different += int((a != b).sum())
         yield True
-    if answered_different < len(different):
+    if answered_different < _length(different.path):
         yield from _refuse(path, ids, component, out)
-    between.sorted()
-    answered = len(same), answered_different
-    del same, different
-    for numbers in said:
-        numbers.path.unlink()
-    _write_array(folder / "component.npy", component)
-    for name, part in (("sample", kept.part()), ("held-out", kept_out.part())):
-        _write_array(folder / f"{name}.npy", np.stack([part.left, part.right, part.same, part.lines]))
+    yield from between.merge()
     about = {
         "file": str(path),
-        "unit": "line" if check_suffix(path) == ".csv" else "row",
+        "unit": _unit(path),
         "n_components": n_components,
-        "answered": answered,
-        "counts": counts.tolist(),
+        "answered": (_length(same.path), answered_different),
+        "counts": counts,
     }
+    for numbers in (same, different):
+        numbers.path.unlink()
+    _write_array(folder / "component.npy", component)
+    for name, sample in samples.items():
+        part = sample.part()
+        _write_array(folder / f"{name}.npy", np.stack([part.left, part.right, part.same, part.lines]))
     write_whole(folder / "answers.json", json.dumps(about))
 
 
@@ -166,7 +167,7 @@ def open_large(folder: Path) -> LargeAnswers:
     return LargeAnswers(closure, pairs("sample"), pairs("held-out"), same, different)
 
 
-def grown_components(same: Ints, n: int) -> tuple[Ints, int]:
+def _components(same: Path, n: int) -> Generator[bool, None, tuple[Ints, int]]:
     """The components of n items from the keys of pairs that are the same, some at a time.
 
     What is joined becomes one node, and the next pairs are between nodes. With as many pairs at a time as there are
@@ -176,13 +177,19 @@ def grown_components(same: Ints, n: int) -> tuple[Ints, int]:
     for i, j in _blocks(same, n):
         joined, n_components = components(component[i], component[j], n_components)
         component = joined[component]
+        yield True
     return component, n_components
 
 
-def _blocks(numbers: Ints, n: int) -> Iterator[tuple[Ints, Ints]]:
-    size = max(BLOCK, n)
-    for start in range(0, len(numbers), size):
-        yield pairs_of(np.array(numbers[start : start + size]), n)
+def _blocks(path: Path, n: int) -> Iterator[tuple[Ints, Ints]]:
+    """The pairs whose keys are in a file, some at a time."""
+    with path.open("rb") as file:
+        while len(some := np.fromfile(file, np.int64, max(BLOCK, n))):
+            yield pairs_of(some, n)
+
+
+def _length(path: Path) -> int:
+    return path.stat().st_size // np.dtype(np.int64).itemsize
 
 
 def _are_enough(held_out: Part, n_kept: int, n_answers: int) -> bool:
@@ -199,13 +206,17 @@ def _refuse(path: Path, ids: int | Sequence[object], component: Ints, out: NDArr
         count += int(denied.sum())
         lines = np.concatenate([lines, rest.lines[denied]])[:NAMED]
         yield True
-    unit = "line" if check_suffix(path) == ".csv" else "row"
+    unit = _unit(path)
     what = "1 answer says" if count == 1 else f"{count:,} answers say"
     where = f"{unit}{'' if len(lines) == 1 else 's'} {', '.join(map(str, lines))}{' ...' if count > len(lines) else ''}"
     raise InputError(
         f'{path}: {what} "different" of items that chains of "same" join ({where}). Correct or remove these, or the '
         "chains: a file this large is not repaired."
     )
+
+
+def _unit(path: Path) -> str:
+    return "line" if check_suffix(path) == ".csv" else "row"
 
 
 def _select(part: Part, rows: NDArray[np.bool_]) -> Part:

@@ -45,13 +45,19 @@ class DistinctOnDisk:
             self._write_run()
 
     def sorted(self) -> Ints:
+        for _ in self.merge():
+            pass
+        return mapped(self.path)
+
+    def merge(self) -> Iterator[bool]:
+        """Write the file; gives a sign of life after each block."""
         self._write_run()
         with replacing(self.path) as file, ExitStack() as stack:  # who has mapped an older one keeps it
             for block in _merged([stack.enter_context(run.open("rb")) for run in self.runs]):
                 file.write(block.data)
+                yield True
         for run in self.runs:
             run.unlink()
-        return mapped(self.path)
 
     def _write_run(self) -> None:
         if self.waiting:
