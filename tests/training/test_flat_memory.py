@@ -22,14 +22,18 @@ LIMITED = """
 import re, resource, sys
 from pathlib import Path
 
-import likewise.estimators, likewise.pairs.large, torch._dynamo
+import numpy as np
+import likewise.pairs.large
 from likewise.cli import main
+from likewise.estimators import PairClassifier
 
+few = np.random.default_rng(0).normal(size=(1000, COLUMNS)).astype(np.float32)
+PairClassifier(3, epochs=1, batch_size=500, unlabelled=False).fit(few, np.arange(1000) % 3)  # torch has what it needs
 used = 1024 * int(re.search(r"VmData:\\s+(\\d+)", Path("/proc/self/status").read_text())[1])
 resource.setrlimit(resource.RLIMIT_DATA, (used + int(sys.argv[1]), resource.RLIM_INFINITY))
 sys.argv = ["likewise", *sys.argv[2:]]
 main()
-"""
+""".replace("COLUMNS", str(COLUMNS))
 PLAIN = {"ARROW_DEFAULT_MEMORY_POOL": "system", "MALLOC_ARENA_MAX": "2"}  # nothing is set aside for later
 STACK = 2 * 2**20  # bytes of each thread, which count
 
