@@ -1,8 +1,10 @@
-"""What a figure was made with: the versions, the processor and the threads, to stand beside it in every record."""
+"""What a figure was made with: the versions, the processor and the threads; and how much memory there is."""
 
 from __future__ import annotations
 
+import os
 import platform
+import sys
 from importlib.metadata import version
 from pathlib import Path
 
@@ -17,6 +19,18 @@ def machine() -> dict[str, str | int]:
         "cpu": cpu_model(),
         "threads": torch.get_num_threads(),
     }
+
+
+LIMITS = (Path("/sys/fs/cgroup/memory.max"), Path("/sys/fs/cgroup/memory/memory.limit_in_bytes"))  # of a container
+
+
+def memory() -> int | None:
+    """The bytes of memory that a process may use: the machine's, or a container's limit; None where nobody says."""
+    if sys.platform == "win32":
+        return None
+    limits = [path.read_text().strip() for path in LIMITS if path.exists()]
+    there = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    return min([there, *(int(limit) for limit in limits if limit.isdecimal())])
 
 
 def cpu_model() -> str:

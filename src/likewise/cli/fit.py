@@ -13,14 +13,14 @@ import typer
 
 from likewise.cli import fitted
 from likewise.cli.fitting import Told, class_sizes, fit_into, items_in_words, next_commands, unused_outputs
-from likewise.cli.items import Given, find_answers
+from likewise.cli.items import Given, OnDisk, close_answers, find_answers, is_too_large
 from likewise.cli.processes import Processes, SyncBatchNorm, take_part
 from likewise.errors import InputError
 
 if TYPE_CHECKING:
     from likewise.datasets import ItemStream
     from likewise.estimators import PairClassifier
-    from likewise.pairs import Pairs
+    from likewise.pairs import LargeAnswers, Pairs
 
 
 def fit(
@@ -55,6 +55,7 @@ def fit(
     strict: Annotated[
         bool, typer.Option("--strict", help="Refuse broken image files instead of skipping them.")
     ] = False,
+    on_disk: OnDisk = False,
     seed: Annotated[int, typer.Option(min=0, help="Another seed, other weights and another order.")] = 0,
     device: Annotated[str, typer.Option(help="auto, cpu, mps, cuda or cuda:N.")] = "auto",
     processes: Processes = 1,
@@ -80,24 +81,33 @@ def fit(
     fit_into(
         out,
         items,
-        Told(pairs, lambda stream: _read(pairs, stream), _unit, fitted.answers_sha256),
+        Told(pairs, lambda stream: _read(pairs, stream, out, arguments), _unit, fitted.answers_sha256),
         lambda given, answers: _learn(items, given, answers, out, arguments),
         command="fit",
         arguments=arguments,
         strict=strict,
+        on_disk=on_disk,
     )
 
 
-def _read(path: Path, stream: ItemStream) -> Callable[[Given], Pairs]:
+def _read(
+    path: Path, stream: ItemStream, out: Path, arguments: dict[str, Any]
+) -> Callable[[Given], Pairs | LargeAnswers]:
     from likewise.pairs import Pairs
+    from likewise.pairs.large import memory_for
 
+    begun, closed = (out / "fit.json").exists(), (out / "answers").exists()
+    if closed if begun else is_too_large(memory_for(path)):  # a run goes on as it was begun, wherever it does
+        if arguments["noise"] != 0:
+            raise InputError(f"{path} is too large to be read whole, which --noise needs; leave it out.")
+        return lambda given: close_answers(path, given, out / "answers", arguments["held_out"], arguments["seed"])
     answers = Pairs.read(path)
     if stream.names:
         answers.index(stream.names)
     return lambda given: find_answers(answers, given)
 
 
-def _unit(answers: Pairs) -> str:
+def _unit(answers: Pairs | LargeAnswers) -> str:
     return answers.source.unit
 
 
@@ -113,11 +123,12 @@ def _noise(text: str) -> float | Literal["learn"]:
     return rate
 
 
-def _learn(items: Path, given: Given, answers: Pairs, out: Path, arguments: dict[str, Any]) -> list[str]:
+def _learn(items: Path, given: Given, answers: Pairs | LargeAnswers, out: Path, arguments: dict[str, Any]) -> list[str]:
     """Train, and write what came of it; metrics.json comes last and so says that the run is whole."""
     import numpy as np
 
     from likewise.estimators import PairClassifier
+    from likewise.pairs import Pairs
     from likewise.training import write_json
     from likewise.training.run_folder import write_history
 
@@ -125,10 +136,8 @@ def _learn(items: Path, given: Given, answers: Pairs, out: Path, arguments: dict
         raise InputError(f"--classes is {arguments['classes']}, but there are {len(given.items)} items; give fewer.")
     for line in _introduction(items, given, answers, arguments["classes"]):
         typer.echo(line)
-    itself = int((answers.left == answers.right).sum())
-    if itself:
-        what = "1 answer speaks" if itself == 1 else f"{itself:,} answers speak"
-        warnings.warn(f"{what} of an item and itself, and will not be used.", stacklevel=2)
+    if isinstance(answers, Pairs):
+        _warn_of_self_pairs(answers)
     told = {name: value for name, value in arguments.items() if name not in ("classes", "size", "grey", "seed")}
     model = PairClassifier(
         arguments["classes"],
@@ -138,9 +147,10 @@ def _learn(items: Path, given: Given, answers: Pairs, out: Path, arguments: dict
         verbose=sys.stdout.isatty(),
         run=out / "stages",
     )
-    model.fit(given.X, pairs=dataclasses.replace(answers, ids=None))
+    model.fit(given.X, pairs=dataclasses.replace(answers, ids=None) if isinstance(answers, Pairs) else answers)
     metrics = _metrics(model, given, out)
-    fitted.write_answers(out / "answers.parquet", answers, np.isin(answers.lines, model.held_out_.lines))
+    written = answers if isinstance(answers, Pairs) else answers.some(given.items.ids)
+    fitted.write_answers(out / "answers.parquet", written, np.isin(written.lines, model.held_out_.lines))
     write_history(out / "history.csv", model.history_)
     model.save(out)
     write_json(out / "metrics.json", metrics)
@@ -177,8 +187,20 @@ def _metrics(model: PairClassifier, given: Given, out: Path) -> dict[str, Any]:
     }
 
 
-def _introduction(items: Path, given: Given, answers: Pairs, classes: int) -> Iterator[str]:
-    same, different = int((answers.same > 0.5).sum()), int((answers.same < 0.5).sum())
+def _warn_of_self_pairs(answers: Pairs) -> None:
+    itself = int((answers.left == answers.right).sum())
+    if itself:
+        what = "1 answer speaks" if itself == 1 else f"{itself:,} answers speak"
+        warnings.warn(f"{what} of an item and itself, and will not be used.", stacklevel=2)
+
+
+def _introduction(items: Path, given: Given, answers: Pairs | LargeAnswers, classes: int) -> Iterator[str]:
+    from likewise.pairs import Pairs
+
+    if isinstance(answers, Pairs):
+        same, different = int((answers.same > 0.5).sum()), int((answers.same < 0.5).sum())
+    else:
+        same, different = answers.n_same, answers.n_different
     yield items_in_words(items, given)
     yield f"{answers.source.file}: {len(answers):,} answers, {same:,} same and {different:,} different"
     yield f"Learning {classes} classes; Ctrl-C stops, and the same command goes on."

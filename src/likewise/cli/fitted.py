@@ -1,8 +1,11 @@
 """A run's folder as `fit`, `semi` and `discover` leave it and the other commands find it.
 
 fit.json           what was fitted to what; the first file of all
+items/             where the items do not fit into memory: their rows, as `keep_on_disk` leaves them; may be deleted
+answers/           of `fit`, where the answers do not fit into memory: their closure, as `write_large` leaves it
 stages/            the checkpoints of the training, so that the same command goes on where it was
-answers.parquet    of `fit`: left, right, same, weight, line (where the answer stands in its file), held_out
+answers.parquet    of `fit`: left, right, same, weight, line (where the answer stands in its file), held_out; a sample
+                   where they are many
 labels.parquet     of `semi`: id (the row number of an item without one), label, held_out
 similarity/        of `discover`: the similarity network, as `SimilarityNetwork.load` reads it; fit for other piles too
 classes.csv        of `discover`: id, class, probability of each item
@@ -32,10 +35,11 @@ if TYPE_CHECKING:
     from likewise.cli.few_labels import LabelledItems
     from likewise.datasets import Items
     from likewise.estimators import NetworkClassifier
-    from likewise.pairs import Pairs
+    from likewise.pairs import LargeAnswers, Pairs
 
 FORMAT = 1
 FILES = ("fit.json", "history.csv", "model.safetensors", "classifier.json", "metrics.json")
+KEPT = ("items", "answers")  # folders of what does not fit into memory; they come before fit.json
 TOLD = {"fit": "answers", "semi": "labels", "discover": "known items or similarity"}  # what each command is told
 FURTHER = {
     "fit": ("answers.parquet",),
@@ -143,7 +147,7 @@ def refuse_other_arguments(run: Path, old: Fit | None, command: str, arguments: 
     from likewise.training.run_folder import first_difference, plain
 
     if old is None:
-        if run.is_dir() and any(not path.name.startswith(".") for path in run.iterdir()):
+        if run.is_dir() and any(path.name not in KEPT and not path.name.startswith(".") for path in run.iterdir()):
             raise InputError(f"{run} holds other files; give --out a new folder.")
         return
     if old.command != command:
@@ -165,12 +169,29 @@ def refuse_other_data(run: Path, old: Fit | None, new: Fit) -> None:
 
 
 @contextmanager
+def nothing_left(run: Path) -> Iterator[None]:
+    """After an error before there is a fit.json, no folder that was made for it."""
+    from likewise.files import is_writer
+
+    made = not run.exists()
+    try:
+        yield
+    except Exception:
+        if is_writer() and not (run / "fit.json").exists():
+            for name in KEPT:
+                shutil.rmtree(run / name, ignore_errors=True)
+            if made and run.exists() and not list(run.iterdir()):
+                run.rmdir()
+        raise
+
+
+@contextmanager
 def begun(run: Path, fit: Fit) -> Iterator[None]:
     """The folder with its fit.json, kept from other processes; gone again if all fails before a checkpoint."""
     from likewise.files import is_writer
     from likewise.training.run_folder import reserved
 
-    first, made = not (run / "fit.json").exists(), not run.exists()
+    first = not (run / "fit.json").exists()
     with reserved(run):
         try:
             fit.write(run)
@@ -179,8 +200,6 @@ def begun(run: Path, fit: Fit) -> Iterator[None]:
             if is_writer() and first and not list(run.glob("stages/**/checkpoint*.safetensors")):
                 shutil.rmtree(run / "stages", ignore_errors=True)
                 (run / "fit.json").unlink(missing_ok=True)
-                if made:
-                    run.rmdir()
             raise
 
 
@@ -198,17 +217,26 @@ def training_seconds(run: Path) -> float:
 
 
 def items_sha256(items: Items) -> str:
-    inputs = items.inputs.numpy()
-    found = hashlib.sha256(repr((inputs.dtype.str, inputs.shape, items.columns)).encode())
-    found.update(inputs.data)
+    from likewise.datasets import in_pieces
+
+    shape = tuple(items.inputs.shape)
+    found = hashlib.sha256(repr((items.inputs[:1].numpy().dtype.str, shape, items.columns)).encode())
+    for piece in in_pieces(items.inputs):
+        found.update(piece.numpy().data)
     found.update("\n".join(items.ids).encode(errors="surrogateescape"))
     return found.hexdigest()
 
 
-def answers_sha256(pairs: Pairs) -> str:
+def answers_sha256(answers: Pairs | LargeAnswers) -> str:
+    from likewise.pairs import Pairs
+
     found = hashlib.sha256()
-    for column in (pairs.left, pairs.right, pairs.same, pairs.weight):
-        found.update(column.tobytes())
+    for pairs in (answers,) if isinstance(answers, Pairs) else (answers.sample, answers.held_out):
+        for column in (pairs.left, pairs.right, pairs.same, pairs.weight):
+            found.update(column.tobytes())
+    if not isinstance(answers, Pairs):
+        found.update(answers.closure.component.data)
+        found.update(answers.closure.different_keys.data)
     return found.hexdigest()
 
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Generic, Literal, TypeVar
 import typer
 
 from likewise.cli import fitted
-from likewise.cli.items import Given, read_all
+from likewise.cli.items import Given, read_all, read_or_keep
 from likewise.cli.places import check_folder, writing
 from likewise.errors import InputError
 
@@ -44,6 +44,7 @@ def fit_into(
     command: str,
     arguments: dict[str, Any],
     strict: bool,
+    on_disk: bool | None = None,  # whether the items must stay on disk; None: they cannot
 ) -> None:
     """Fit a classifier into a folder, unless the same was done already."""
     check_folder(out, "--out")
@@ -63,33 +64,39 @@ def fit_into(
     else:
         stream = told.open_items(items)
     find = told.read(stream)
-    stamp = fitted.stamp([*(told.files or [told.path]), *([items / name for name in stream.names] or [items])])
+    item_files = [items / name for name in stream.names] or [items]
+    stamp = fitted.stamp([*(told.files or [told.path]), *item_files])
     if before is not None and before.stamp == stamp and fitted.is_finished(out, command):
         print_finished(out, command)
         return
 
-    given = read_all(stream)
-    knowledge = find(given)
-    begun = fitted.Fit(
-        command=command,
-        items=str(items.absolute()),
-        n_items=len(given.items),
-        columns=given.items.columns,
-        told=str(told.path.absolute()),
-        unit=told.unit(knowledge),
-        arguments=arguments,
-        items_sha256=fitted.items_sha256(given.items),
-        told_sha256=told.sha256(knowledge),
-        stamp=stamp,
-    )
-    fitted.refuse_other_data(out, before, begun)
-    with writing(out, "--out"), fitted.begun(out, begun):
-        if before is not None and fitted.is_finished(out, command):
-            print_finished(out, command)
-            return
-        if len(given.items) < 2:
-            raise InputError(f"There is only one item; give at least two, and {begun.word} about them.")
-        lines = learn(given, knowledge)
+    with fitted.nothing_left(out):
+        if on_disk is None:
+            given = read_all(stream)
+        else:
+            with writing(out, "--out"):
+                given = read_or_keep(stream, out / "items", item_files, on_disk=on_disk, strict=strict)
+        knowledge = find(given)
+        begun = fitted.Fit(
+            command=command,
+            items=str(items.absolute()),
+            n_items=len(given.items),
+            columns=given.items.columns,
+            told=str(told.path.absolute()),
+            unit=told.unit(knowledge),
+            arguments=arguments,
+            items_sha256=fitted.items_sha256(given.items),
+            told_sha256=told.sha256(knowledge),
+            stamp=stamp,
+        )
+        fitted.refuse_other_data(out, before, begun)
+        with writing(out, "--out"), fitted.begun(out, begun):
+            if before is not None and fitted.is_finished(out, command):
+                print_finished(out, command)
+                return
+            if len(given.items) < 2:
+                raise InputError(f"There is only one item; give at least two, and {begun.word} about them.")
+            lines = learn(given, knowledge)
     for line in lines:
         typer.echo(line)
 

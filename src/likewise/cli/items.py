@@ -2,23 +2,31 @@
 
 from __future__ import annotations
 
+import os
 import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
+from likewise.cli import fitted
 from likewise.cli.processes import rank_and_size
 from likewise.errors import InputError
 
 if TYPE_CHECKING:
     from likewise.datasets import Items, ItemStream
     from likewise.estimators import NetworkClassifier, SimilarityNetwork
-    from likewise.pairs import Pairs
+    from likewise.pairs import LargeAnswers, Pairs
+
+OnDisk = Annotated[
+    bool,
+    typer.Option("--on-disk", help="Keep the items on disk, in --out; without asking if they take half of the memory."),
+]
 
 MOST_LISTED = 10  # broken files
+MOST_OF_MEMORY = 0.5  # that items or answers may fill: training needs some, and so does the system
 
 
 @dataclass(frozen=True)
@@ -38,13 +46,43 @@ def read_all(stream: ItemStream) -> Given:
     """All items in memory; broken ones are listed."""
     from likewise.datasets.chunks import collect
 
-    items = collect(stream)
+    return _given(collect(stream), stream)
+
+
+def read_or_keep(
+    stream: ItemStream, folder: Path, files: Sequence[Path], *, on_disk: bool = False, strict: bool = False
+) -> Given:
+    """All items in memory; where they would fill it, or with `on_disk`, in a folder, which is used again."""
+    if not on_disk and not is_too_large(stream.n_bytes):
+        return read_all(stream)
+
+    from likewise.datasets import keep_on_disk
+    from likewise.training.run_folder import reserved
+
+    typer.echo(f"The items stay on disk: they take {stream.n_bytes / 1e9:,.1f} GB in {folder}.")
+    stamp = f"{fitted.stamp(files)} {stream.item_bytes} {strict}"
+    with reserved(folder):
+        return _given(keep_on_disk(stream, folder, stamp), stream)
+
+
+def is_too_large(n_bytes: int) -> bool:
+    """Whether so much would fill more than half of the memory, with a copy for each process of this machine."""
+    from likewise.machine import memory
+
+    there, copies = memory(), int(os.environ.get("LOCAL_WORLD_SIZE", rank_and_size()[1]))
+    return there is not None and copies * n_bytes > MOST_OF_MEMORY * there
+
+
+def _given(items: Items, stream: ItemStream) -> Given:
     list_broken(stream.broken)
     return Given(items, stream.names or items.ids)
 
 
 def features_or_images(items: Items) -> Any:
-    return items.inputs if items.inputs.ndim == 4 else items.inputs.numpy()
+    from torch import Tensor
+
+    inputs: object = items.inputs  # which may be an ArrayOnDisk
+    return inputs.numpy() if isinstance(inputs, Tensor) and inputs.ndim != 4 else inputs
 
 
 def list_broken(broken: Sequence[str]) -> None:
@@ -76,6 +114,18 @@ def find_answers(pairs: Pairs, given: Given) -> Pairs:
         warnings.warn(f"{what} of images that cannot be read, and will not be used.", stacklevel=2)
     ids = None if found.ids is None else found.ids[there]
     return replace(kept, left=place[kept.left], right=place[kept.right], n_items=len(given.items), ids=ids)
+
+
+def close_answers(path: Path, given: Given, folder: Path, held_out: float, seed: int) -> LargeAnswers:
+    """The answers of a file too large for memory, closed in a folder, by the first process for all of them."""
+    from likewise.distributed import from_first
+    from likewise.pairs.large import open_large, write_large
+
+    typer.echo(f"{path} is read a part at a time, and what follows from it is kept in {folder}.")
+    writing = write_large(path, given.items.ids or len(given.items), folder, held_out, seed)
+    while from_first(lambda: next(writing, False)):
+        pass
+    return open_large(folder)
 
 
 def open_for(

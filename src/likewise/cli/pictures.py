@@ -11,6 +11,7 @@ from likewise.cli.items import Given
 
 if TYPE_CHECKING:
     import numpy as np
+    from torch import Tensor
 
     from likewise.reporting.gallery import Pictures
 
@@ -20,8 +21,22 @@ LARGEST_SIDE = 96  # pixels of a picture
 def pictures_of(given: Given, path: Path) -> Pictures | None:
     if path.is_dir():
         return FilePictures(path, given.items.ids)
-    inputs = given.items.inputs.numpy()
-    return inputs if inputs.ndim == 4 and inputs.shape[1] in (1, 3, 4) else None
+    inputs = given.items.inputs
+    return ItemPictures(inputs) if inputs.ndim == 4 and inputs.shape[1] in (1, 3, 4) else None
+
+
+@dataclass(frozen=True)
+class ItemPictures:
+    """Pictures as the network sees them, in memory or on disk."""
+
+    inputs: Tensor
+
+    def __len__(self) -> int:
+        return len(self.inputs)
+
+    def __getitem__(self, position: int) -> np.ndarray:
+        picture: np.ndarray = self.inputs[position : position + 1].numpy()[0]
+        return picture
 
 
 @dataclass(frozen=True)

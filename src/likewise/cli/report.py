@@ -11,7 +11,7 @@ import typer
 from likewise.cli.answers_page import write_answers_page
 from likewise.cli.discovery_page import write_discovery_page
 from likewise.cli.fitted import Fit, items_of, items_sha256, require_fit
-from likewise.cli.items import Given, check_shape, open_for, read_all
+from likewise.cli.items import Given, check_shape, open_for, read_or_keep
 from likewise.cli.labels_page import write_labels_page
 from likewise.cli.places import check_file
 from likewise.errors import InputError
@@ -34,7 +34,8 @@ def report(
     from likewise.estimators import PairClassifier, SemiSupervisedClassifier, load_classifier
 
     model, path = load_classifier(run), items_of(run, items)
-    given = read_all(open_for(model, path, columns=fit.columns))
+    stream = open_for(model, path, columns=fit.columns)
+    given = read_or_keep(stream, run / "items", [path / name for name in stream.names] or [path])
     check_shape(given.items, model, path)
     _check_unchanged(given, fit, path)
     if fit.command == "discover":

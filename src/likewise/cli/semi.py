@@ -12,7 +12,7 @@ import typer
 from likewise.cli import fitted
 from likewise.cli.few_labels import LabelledItems, find_labels, positions, read_few_labels
 from likewise.cli.fitting import Told, class_sizes, fit_into, items_in_words, next_commands
-from likewise.cli.items import Given
+from likewise.cli.items import Given, OnDisk
 from likewise.cli.processes import Processes, SyncBatchNorm, take_part
 
 if TYPE_CHECKING:
@@ -53,6 +53,7 @@ def semi(
     strict: Annotated[
         bool, typer.Option("--strict", help="Refuse broken image files instead of skipping them.")
     ] = False,
+    on_disk: OnDisk = False,
     seed: Annotated[int, typer.Option(min=0, help="Another seed, other weights and another order.")] = 0,
     device: Annotated[str, typer.Option(help="auto, cpu, mps, cuda or cuda:N.")] = "auto",
     processes: Processes = 1,
@@ -82,6 +83,7 @@ def semi(
         command="semi",
         arguments=arguments,
         strict=strict,
+        on_disk=on_disk,
     )
 
 

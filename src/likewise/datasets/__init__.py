@@ -1,9 +1,10 @@
-"""Data sets found under LIKEWISE_DATA and items of one's own, in memory or as a stream; batch augmentation on them."""
+"""Data sets found under LIKEWISE_DATA and items of one's own, in memory, on disk or as a stream; their augmentation."""
 
 from __future__ import annotations
 
 from pathlib import Path
 
+from likewise.datasets.array_on_disk import ArrayOnDisk
 from likewise.datasets.arrays import image_tensor, load_arrays
 from likewise.datasets.augment import Augmentation, normalise
 from likewise.datasets.chunks import ItemStream
@@ -15,9 +16,11 @@ from likewise.datasets.image_files import ImageFiles, load_images
 from likewise.datasets.imagenet import list_imagenet, random_classes
 from likewise.datasets.items import DataSet, Items
 from likewise.datasets.jitter import Jitter
+from likewise.datasets.keeping import keep_on_disk
 from likewise.datasets.omniglot import OMNIGLOT_MEAN, OMNIGLOT_STD, load_omniglot
 from likewise.datasets.on_disk import ImagesOnDisk
-from likewise.datasets.statistics import channel_statistics
+from likewise.datasets.pieces import in_pieces
+from likewise.datasets.statistics import channel_statistics, column_statistics
 from likewise.datasets.stream import load_items, open_items
 from likewise.datasets.strong import Strong
 from likewise.datasets.table import load_table
@@ -27,6 +30,7 @@ __all__ = [
     "NAMES",
     "OMNIGLOT_MEAN",
     "OMNIGLOT_STD",
+    "ArrayOnDisk",
     "Augmentation",
     "DataSet",
     "ImageFiles",
@@ -36,7 +40,10 @@ __all__ = [
     "Jitter",
     "Strong",
     "channel_statistics",
+    "column_statistics",
     "image_tensor",
+    "in_pieces",
+    "keep_on_disk",
     "list_imagenet",
     "load",
     "load_arrays",

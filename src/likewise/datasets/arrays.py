@@ -7,6 +7,7 @@ import math
 import zipfile
 from collections.abc import Iterator
 from dataclasses import dataclass
+from math import prod
 from pathlib import Path
 from typing import Any
 
@@ -59,7 +60,8 @@ def open_arrays(path: Path, chunk: int) -> ItemStream:
         for start in range(0, len(arrays.inputs), chunk):
             yield arrays.part(start, start + chunk)
 
-    return ItemStream(len(arrays.inputs), read)
+    shape = arrays.inputs.shape[1:]
+    return ItemStream(len(arrays.inputs), read, item_bytes=prod(shape) * (1 if len(shape) == 3 else 4))
 
 
 @dataclass(frozen=True)

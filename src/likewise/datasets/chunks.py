@@ -27,10 +27,16 @@ class ItemStream:
     n_items: int
     read: Callable[[list[str]], Iterator[Items]]  # given a list, to which it adds the files that it leaves out
     names: Sequence[str] = ()  # where items may be left out: the ids of all, known before any is read
+    item_bytes: int = 0  # that an item takes in memory
     broken: list[str] = field(default_factory=list, init=False)  # left out so far: "path (reason)"
 
     def __len__(self) -> int:
         return self.n_items
+
+    @property
+    def n_bytes(self) -> int:
+        """That all items take in memory."""
+        return self.n_items * self.item_bytes
 
     def __iter__(self) -> Iterator[Items]:
         self.broken = []

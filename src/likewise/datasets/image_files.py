@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import os
 import warnings
 from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
@@ -51,7 +53,7 @@ class ImageFiles:
                     f"{self._complaint(broken)}; give {'a folder of ' if self.folder else ''}sound images."
                 )
 
-        return ItemStream(len(self.ids), read, self.ids)
+        return ItemStream(len(self.ids), read, self.ids, channels * size * size)
 
     def load(self, size: int, channels: Literal[1, 3], strict: bool) -> Items:
         """All in memory; images that cannot be read are left out with one warning or, with `strict`, refused."""
@@ -67,12 +69,20 @@ class ImageFiles:
     def _read(self, numbers: range, size: int, channels: Literal[1, 3], broken: list[str]) -> Items:
         images = np.empty((len(numbers), channels, size, size), dtype=np.uint8)
         kept: list[int] = []
-        for number in numbers:
+
+        def read(number: int) -> NDArray[np.uint8] | UnreadableImage:
             try:
-                images[len(kept)] = read_image(self.path(number), size, channels)
-                kept.append(number)
+                return read_image(self.path(number), size, channels)
             except UnreadableImage as error:
-                broken.append(f"{self.path(number)} ({error})")
+                return error
+
+        with ThreadPoolExecutor(os.cpu_count()) as pool:  # the decoders release Python's lock
+            for number, image in zip(numbers, pool.map(read, numbers), strict=True):
+                if isinstance(image, UnreadableImage):
+                    broken.append(f"{self.path(number)} ({image})")
+                else:
+                    images[len(kept)] = image
+                    kept.append(number)
         labels = torch.from_numpy(self.labels[kept])
         ids = tuple(self.ids[number] for number in kept)
         return Items(torch.from_numpy(images[: len(kept)]), labels, self.class_names, ids)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 import warnings
 from pathlib import Path
 from typing import BinaryIO, Literal
@@ -15,6 +16,9 @@ LARGEST_SIDE = 4096  # that pictures can be brought to
 SUFFIXES = frozenset((".png", ".jpg", ".jpeg", ".bmp", ".gif", ".webp", ".tif", ".tiff", ".ppm", ".pgm"))
 
 
+_opening = threading.Lock()  # Python's list of warning filters is one for all threads
+
+
 class UnreadableImage(Exception):
     """Not an image, or a damaged one; the text says what the decoder met."""
 
@@ -25,7 +29,7 @@ def read_image(file: Path | BinaryIO, size: int, channels: Literal[1, 3]) -> NDA
     An image of more than `PIL.Image.MAX_IMAGE_PIXELS` is not decoded, for it may be small on disk and fill the memory.
     """
     try:
-        with warnings.catch_warnings():
+        with _opening, warnings.catch_warnings():
             warnings.simplefilter("error", Image.DecompressionBombWarning)  # raised while only the header is read
             image = Image.open(file, formats=FORMATS)
         with image as opened:

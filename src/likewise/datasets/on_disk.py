@@ -22,6 +22,7 @@ class ImagesOnDisk:
     """
 
     dtype = torch.uint8
+    ndim = 4
 
     def __init__(self, files: ImageFiles, size: int, channels: Literal[1, 3] = 3) -> None:
         self.files, self.size, self.channels = files, size, channels

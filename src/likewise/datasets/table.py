@@ -91,7 +91,7 @@ class _Table:
             if row != self.n_items:
                 raise InputError(f"{self.rows.path} changed while it was read; start again when it is complete.")
 
-        return ItemStream(self.n_items, read)
+        return ItemStream(self.n_items, read, item_bytes=4 * len(self.columns))
 
     def labels(self) -> tuple[Tensor, tuple[str, ...]]:
         if self.label is None:

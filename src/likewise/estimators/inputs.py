@@ -8,12 +8,20 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import torch
 from numpy.typing import ArrayLike, NDArray
 from sklearn.utils import check_random_state
 from torch import Tensor
 
-from likewise.datasets import Augmentation, Jitter, channel_statistics, image_tensor, load_images
+from likewise.datasets import (
+    ArrayOnDisk,
+    Augmentation,
+    ImagesOnDisk,
+    Jitter,
+    channel_statistics,
+    column_statistics,
+    image_tensor,
+    load_images,
+)
 from likewise.errors import InputError
 from likewise.training import Augment
 
@@ -38,9 +46,7 @@ class InputForm:
         if inputs.ndim == 4:
             mean, std = channel_statistics(inputs)
         else:
-            values = inputs.to(torch.float64)
-            mean = tuple(values.mean(0).tolist())
-            std = tuple(deviation if deviation > 0 else 1.0 for deviation in values.std(0, correction=0).tolist())
+            mean, std = column_statistics(inputs)
         return cls(tuple(inputs.shape[1:]), mean, std)
 
     def check(self, inputs: Tensor) -> Tensor:
@@ -60,6 +66,11 @@ class InputForm:
 
 def are_paths(X: Any) -> bool:
     return isinstance(X, Sequence) and not isinstance(X, str) and len(X) > 0 and isinstance(X[0], str | Path)
+
+
+def are_on_disk(X: Any) -> bool:
+    """Whether X only stands for a tensor, and is to be read a batch at a time."""
+    return isinstance(X, ArrayOnDisk | ImagesOnDisk)
 
 
 def are_images(X: Any) -> bool:

@@ -6,7 +6,7 @@ import copy
 import warnings
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar, Self, cast
 
 import numpy as np
 import torch
@@ -15,7 +15,7 @@ from sklearn.base import BaseEstimator, ClassifierMixin, ClassNamePrefixFeatures
 from sklearn.utils.validation import check_is_fitted, column_or_1d, validate_data
 from torch import Tensor, nn
 
-from likewise.estimators.inputs import InputForm, are_images, index_pairs_of, read_images, seed_of
+from likewise.estimators.inputs import InputForm, are_images, are_on_disk, index_pairs_of, read_images, seed_of
 from likewise.estimators.naming import Naming, match_names
 from likewise.estimators.saved import read_classifier, write_classifier
 from likewise.networks import build
@@ -102,6 +102,10 @@ class NetworkClassifier(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Class
         return int(getattr(self.network_, "n_features", self.n_outputs_))
 
     def _inputs(self, X: Any, reset: bool) -> Tensor:
+        if are_on_disk(X):
+            if reset and X.ndim == 2:
+                self.n_features_in_ = X.shape[1]
+            return cast(Tensor, X)
         if are_images(X):
             return read_images(X, self.image_size)
         features = validate_data(self, X, reset=reset, dtype=np.float32, ensure_min_samples=2 if reset else 1)

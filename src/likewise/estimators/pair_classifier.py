@@ -18,8 +18,17 @@ from likewise.estimators.inputs import InputForm
 from likewise.estimators.naming import match_names, outputs_in_use
 from likewise.estimators.network_classifier import STEPS, Network, NetworkClassifier
 from likewise.estimators.saved import OWN
-from likewise.estimators.task import Task, answers_task, checksum, index_answers, labels_task, read_labels
-from likewise.pairs import Pairs
+from likewise.estimators.task import (
+    Task,
+    answers_task,
+    checksum,
+    index_answers,
+    items_checksum,
+    labels_task,
+    large_task,
+    read_labels,
+)
+from likewise.pairs import LargeAnswers, Pairs
 from likewise.training import LEAST_STEPS, Augment, Pile, Settings, learn_answers
 from likewise.training.record_form import Form
 
@@ -103,10 +112,16 @@ class PairClassifier(NetworkClassifier):
         self.run = run
 
     def fit(
-        self, X: Any, y: ArrayLike | None = None, *, pairs: Pairs | None = None, sample_weight: ArrayLike | None = None
+        self,
+        X: Any,
+        y: ArrayLike | None = None,
+        *,
+        pairs: Pairs | LargeAnswers | None = None,
+        sample_weight: ArrayLike | None = None,
     ) -> Self:
         """Learn from answers about the rows of X, or from y, of which only same or different is used.
 
+        X may be an `ArrayOnDisk`, and the answers `LargeAnswers`, where they do not fit into memory.
         `sample_weight` has one value an answer or, with y, an item. With y the outputs are named by it afterwards.
         """
         self._check_parameters()
@@ -219,13 +234,21 @@ class PairClassifier(NetworkClassifier):
             raise InputError(f"n_classes must be 2 or more when learning from pairs, got {n_classes}.")
         return int(n_classes)
 
-    def _task(self, X: Any, labels: NDArray[Any] | None, pairs: Pairs | None, sample_weight: ArrayLike | None) -> Task:
+    def _task(
+        self,
+        X: Any,
+        labels: NDArray[Any] | None,
+        pairs: Pairs | LargeAnswers | None,
+        sample_weight: ArrayLike | None,
+    ) -> Task:
         seed = self._seed()
         if labels is not None:
             weight = None if sample_weight is None else _check_sample_weight(sample_weight, labels, dtype=np.float32)
             codes = np.unique(labels, return_inverse=True)[1].astype(np.int64)
             return labels_task(codes, weight, self.held_out if self.patience else 0.0, seed)
         assert pairs is not None
+        if isinstance(pairs, LargeAnswers):
+            return large_task(pairs, n_items=len(X), n_classes=self.n_outputs_, noisy=self.noise != 0)
         return answers_task(
             index_answers(pairs, X),
             sample_weight,
@@ -267,7 +290,7 @@ class PairClassifier(NetworkClassifier):
             unlabelled=self.unlabelled and labels is None,
             flip=None if self.noise == "learn" else float(self.noise),
             run=None if self.run is None else Path(self.run),
-            config=None if self.run is None else {"items": checksum(inputs.numpy()), "answers": checksum(*task.arrays)},
+            config=None if self.run is None else {"items": items_checksum(inputs), "answers": checksum(*task.arrays)},
             progress=self.verbose,
         )
         self.network_ = learned.network

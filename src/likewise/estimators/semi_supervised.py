@@ -18,7 +18,7 @@ from likewise.estimators.inputs import InputForm
 from likewise.estimators.naming import Naming
 from likewise.estimators.network_classifier import STEPS, Network, NetworkClassifier
 from likewise.estimators.partial_labels import PartialLabels, hold_out_labels, read_partial_labels
-from likewise.estimators.task import checksum
+from likewise.estimators.task import checksum, items_checksum
 from likewise.supervision.semi import Method, find_method, usual_epsilon
 from likewise.training import LEAST_STEPS, Augment, Evaluate, Pile, Settings, learn_few_labels
 from likewise.training.record_form import Form
@@ -118,7 +118,7 @@ class SemiSupervisedClassifier(NetworkClassifier):
             self._settings(len(inputs), seed),
             epsilon=epsilon,
             run=None if self.run is None else Path(self.run),
-            config=None if self.run is None else {"items": checksum(inputs.numpy()), "labels": checksum(told)},
+            config=None if self.run is None else {"items": items_checksum(inputs), "labels": checksum(told)},
             evaluate=self._held_out_scores(pile, labels) if len(self.held_out_) else None,
             progress=self.verbose,
         )

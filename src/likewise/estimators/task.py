@@ -13,12 +13,14 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.utils import assert_all_finite
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import column_or_1d
+from torch import Tensor
 
+from likewise.datasets import in_pieces
 from likewise.distributed import from_first
 from likewise.errors import InputError
 from likewise.estimators.inputs import are_paths
-from likewise.pairs import Pairs
-from likewise.supervision import AnswerKnowledge, Known, LabelKnowledge
+from likewise.pairs import LargeAnswers, Pairs
+from likewise.supervision import AnswerKnowledge, ClosureKnowledge, Known, LabelKnowledge
 from likewise.training import hold_out, read_json, write_json
 from likewise.training.record_form import check_record
 
@@ -37,7 +39,7 @@ class Task:
         return self.pairs.left, self.pairs.right, self.pairs.same, self.pairs.weight
 
 
-def read_labels(y: ArrayLike | None, pairs: Pairs | None, n_items: int) -> NDArray[Any] | None:
+def read_labels(y: ArrayLike | None, pairs: Pairs | LargeAnswers | None, n_items: int) -> NDArray[Any] | None:
     if y is not None and pairs is not None:
         raise InputError("Give y or pairs, not both.")
     if y is None:
@@ -101,6 +103,18 @@ def answers_task(
     return Task(AnswerKnowledge(kept, implied=not noisy), kept, held_out)
 
 
+def large_task(answers: LargeAnswers, *, n_items: int, n_classes: int, noisy: bool) -> Task:
+    """Answers that were closed on disk, with a sample that batches are made of."""
+    if noisy:
+        raise InputError("Where answers may be wrong, all of them must be in memory; give noise=0, or fewer answers.")
+    if answers.sample.n_items != n_items:
+        raise InputError(
+            f"The answers are about {answers.sample.n_items} items, and X has {n_items}; give those items."
+        )
+    _check(answers.sample, n_classes)
+    return Task(ClosureKnowledge(answers.closure), answers.sample, answers.held_out)
+
+
 def _sound(pairs: Pairs, run: Path | None) -> Pairs:
     """The answers that are left after a repair: of these same answers earlier in this run, if there was one."""
     note = None if run is None else run / "repair.json"
@@ -123,8 +137,20 @@ def _sound(pairs: Pairs, run: Path | None) -> Pairs:
 def checksum(*arrays: NDArray[Any]) -> int:
     total = 0
     for array in arrays:
-        total = zlib.crc32(np.ascontiguousarray(array).reshape(-1).view(np.uint8).data, total)
+        total = _add(array, total)
     return total
+
+
+def items_checksum(inputs: Tensor) -> int:
+    """The same of items, in memory or on disk."""
+    total = 0
+    for piece in in_pieces(inputs):
+        total = _add(piece.numpy(), total)
+    return total
+
+
+def _add(array: NDArray[Any], total: int) -> int:
+    return zlib.crc32(np.ascontiguousarray(array).reshape(-1).view(np.uint8).data, total)
 
 
 def _check(pairs: Pairs, n_classes: int) -> None:

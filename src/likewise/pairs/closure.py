@@ -3,7 +3,8 @@
     a=b, b=c  implies  a=c          the components of the graph of "same" answers
     a=b, b!=d implies  a!=d         the pairs of components with a "different" answer between them
 
-The components and these pairs of them are all that is kept: a list of the implied pairs would grow with n^2.
+The components and these pairs of them are all that is kept: a list of the implied pairs would grow with n^2. The pairs
+may be in a file that is mapped: of them only what is asked about is looked at (see `large.py`).
 """
 
 from __future__ import annotations
@@ -22,6 +23,8 @@ from likewise.pairs.keys import distinct, keys, pairs_of
 if TYPE_CHECKING:
     from likewise.pairs.pairs import Pairs
 
+BLOCK = 2**20  # pairs of components that are looked at together
+
 Ints = NDArray[np.int64]
 
 
@@ -35,10 +38,15 @@ class Closure:
 
     component: Ints  # (n,) numbered in the order of their first items
     n_components: int
-    different: Ints  # (m, 2) pairs of components, the smaller first, sorted
+    different_keys: Ints  # (m,) the pairs of components that are different, by their keys, sorted
     n_contradicted: int
     answered_same: int  # pairs of items, each counted once
     answered_different: int  # likewise, without the contradicted
+
+    @property
+    def different(self) -> Ints:
+        """(m, 2) The pairs of components that are different, the smaller first, sorted."""
+        return np.stack(pairs_of(self.different_keys, self.n_components), axis=1)
 
     @cached_property
     def sizes(self) -> Ints:
@@ -52,7 +60,11 @@ class Closure:
     @property
     def known_different(self) -> int:
         """The number of pairs of items known to be different, answered or implied."""
-        return int((self.sizes[self.different[:, 0]] * self.sizes[self.different[:, 1]]).sum())
+        total = 0
+        for start in range(0, len(self.different_keys), BLOCK):
+            i, j = pairs_of(self.different_keys[start : start + BLOCK], self.n_components)
+            total += int((self.sizes[i] * self.sizes[j]).sum())
+        return total
 
     @property
     def implied_same(self) -> int:
@@ -90,7 +102,7 @@ class Closure:
         few = np.flatnonzero(counts <= u)
         row, counts = np.repeat(few, counts[few]), counts[few]
         offset = np.arange(len(row)) - np.repeat(np.cumsum(counts) - counts, counts)
-        other = self.different[starts[row] + offset, 1]
+        other = self.different_keys[starts[row] + offset] % self.n_components
         column = np.searchsorted(there, other)
         hit = np.append(there, -1)[column] == other
         known[row[hit], column[hit]] = True
@@ -100,20 +112,16 @@ class Closure:
 
     def _are_different(self, a: Ints, b: Ints) -> NDArray[np.bool_]:
         """Of components, one by one."""
-        wanted = keys(a, b, self.n_components)
-        if not len(self._keys):
+        wanted, there = keys(a, b, self.n_components), self.different_keys
+        if not len(there):
             return np.zeros(wanted.shape, dtype=np.bool_)
-        place = np.searchsorted(self._keys, wanted).clip(max=len(self._keys) - 1)
-        return np.asarray(self._keys[place] == wanted)
-
-    @cached_property
-    def _keys(self) -> Ints:
-        return keys(self.different[:, 0], self.different[:, 1], self.n_components)
+        place = np.searchsorted(there, wanted).clip(max=len(there) - 1)
+        return np.asarray(there[place] == wanted)
 
     @cached_property
     def _starts(self) -> Ints:
         """Where the differences of each component begin."""
-        return np.searchsorted(self.different[:, 0], np.arange(self.n_components + 1))
+        return np.searchsorted(self.different_keys, self.n_components * np.arange(self.n_components + 1))
 
 
 def close(pairs: Pairs) -> Closure:
@@ -132,7 +140,7 @@ def close(pairs: Pairs) -> Closure:
     return Closure(
         component=component,
         n_components=n_components,
-        different=np.stack(pairs_of(different, n_components), axis=1),
+        different_keys=different,
         n_contradicted=int((~between).sum()),
         answered_same=len(answered_same),
         answered_different=len(answered_different),

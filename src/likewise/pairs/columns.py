@@ -61,8 +61,8 @@ def column(name: str, values: object, source: Source) -> Column:
 def items(left: Column, right: Column, source: Source) -> tuple[Ints, Ints, Objects | None, int]:
     """Positions of both sides, the ids they point into (None where they are row numbers) and the number of items."""
     m = len(source.lines)
-    if not (_is_text(left.type) or _is_text(right.type)):
-        numbers = np.concatenate([_whole_numbers("left", left, source), _whole_numbers("right", right, source)])
+    if not (is_text(left.type) or is_text(right.type)):
+        numbers = np.concatenate([whole_numbers("left", left, source), whole_numbers("right", right, source)])
         if numbers.size == 0 or numbers.max() < LARGEST_ROW:
             return _halves(numbers, None, m)
         distinct, place = np.unique(numbers, return_inverse=True)
@@ -71,8 +71,8 @@ def items(left: Column, right: Column, source: Source) -> tuple[Ints, Ints, Obje
     sides = [_as_text("left", left), _as_text("right", right)]
     with ThreadPoolExecutor(len(sides)) as pool:  # most of the time it takes to read a file
         (left_codes, left_values), (right_codes, right_values) = pool.map(encode, sides)
-    _refuse_empty("left", left_codes, left_values, source)
-    _refuse_empty("right", right_codes, right_values, source)
+    refuse_empty("left", left_codes, left_values, source)
+    refuse_empty("right", right_codes, right_values, source)
     merged, values = encode(pa.chunked_array([left_values, right_values]))
     codes = np.concatenate([merged[left_codes], merged[len(left_values) :][right_codes]])
     if pc.all(pc.match_substring_regex(values, ROW_NUMBER)).as_py():  # true for no values too
@@ -106,6 +106,12 @@ def answers(given: Column, source: Source) -> Floats:
     return same if codes is None else same[codes]
 
 
+def signs(given: Column) -> NDArray[np.float64]:
+    """The number that each answer was given as, NaN where it was a word: -1 in one part and 0 in another do not go."""
+    values, _, codes = _numbers("same", given)
+    return values if codes is None else values[codes]
+
+
 def weights(given: Column, source: Source) -> Floats:
     """Weights of 0 or more."""
     values, _, codes = _numbers("weight", given)
@@ -122,7 +128,7 @@ def weights(given: Column, source: Source) -> Floats:
 def names(given: Column, source: Source) -> tuple[NDArray[np.int32], tuple[str, ...]]:
     """A code for each row and the name of each code, in the order they first appear."""
     codes, values = encode(_as_text("annotator", given))
-    _refuse_empty("annotator", codes, values, source)
+    refuse_empty("annotator", codes, values, source)
     return codes, tuple(values.to_pylist())
 
 
@@ -145,12 +151,12 @@ def _halves(both: Ints, ids: Objects | None, m: int) -> tuple[Ints, Ints, Object
     return both[:m], both[m:], ids, n_items
 
 
-def _is_text(kind: Any) -> bool:
+def is_text(kind: Any) -> bool:
     return bool(pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_string_view(kind))
 
 
 def _as_text(name: str, given: Column) -> Column:
-    if _is_text(given.type):
+    if is_text(given.type):
         return given
     try:
         return given.cast(pa.string())
@@ -160,7 +166,7 @@ def _as_text(name: str, given: Column) -> Column:
 
 def _numbers(name: str, given: Column) -> tuple[NDArray[np.float64], Any, NDArray[np.int32] | None]:
     """Values, and for text the distinct texts they are from (NaN from one that is no number) and their codes."""
-    if _is_text(given.type):
+    if is_text(given.type):
         codes, texts = encode(given)
         is_number = pc.match_substring_regex(texts, NUMBER)
         return np.array(pc.if_else(is_number, texts, "nan").cast(pa.float64())), texts, codes
@@ -170,7 +176,7 @@ def _numbers(name: str, given: Column) -> tuple[NDArray[np.float64], Any, NDArra
         raise InputError(f"{name} is of type {given.type}; give numbers.") from error
 
 
-def _whole_numbers(name: str, given: Column, source: Source) -> Ints:
+def whole_numbers(name: str, given: Column, source: Source) -> Ints:
     wanted = "must be ids or row numbers, counted from 0"
     if not (pa.types.is_integer(given.type) or pa.types.is_floating(given.type)):  # pandas likes floats
         raise InputError(f"{name} is of type {given.type}; its values {wanted}.")
@@ -192,7 +198,7 @@ def _first(wrong: NDArray[np.bool_], codes: NDArray[np.int32] | None) -> int | N
     return int(np.argmax(rows)) if rows.any() else None
 
 
-def _refuse_empty(name: str, codes: NDArray[np.int32], values: Any, source: Source) -> None:
+def refuse_empty(name: str, codes: NDArray[np.int32], values: Any, source: Source) -> None:
     row = _first(np.asarray(pc.equal(values, "")), codes)
     if row is not None:
         raise _empty(name, source.place(row))

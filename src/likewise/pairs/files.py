@@ -49,23 +49,41 @@ def read_csv(path: Path) -> tuple[dict[str, Column], Source]:
     source = Source(numbers[1:], str(path), "line")
     if not len(source.lines):
         raise _no_answers(path)
+    return _parse(path, path, names, wanted, len(source.lines), skip_rows=int(numbers[0])), source
+
+
+def csv_parts(path: Path) -> Iterator[tuple[dict[str, Column], Source]]:
+    """The same a few megabytes at a time."""
+    _refuse_no_file(path)
+    names: list[str] = []
+    line = 1
+    for block in _whole_lines(path):
+        starts, ends, full = _lines(block)
+        numbers = line + full
+        line += len(ends)
+        if not names and len(full):
+            names = _names(block[starts[full[0]] : ends[full[0]]], path)
+            wanted = wanted_columns(names, f"{path}, line {numbers[0]}")
+            block, numbers = block[ends[full[0]] + 1 :], numbers[1:]
+        if len(numbers):
+            table = _parse(path, pa.BufferReader(block), names, wanted, len(numbers))
+            yield table, Source(numbers, str(path), "line")
+
+
+def parquet_parts(path: Path) -> Iterator[tuple[dict[str, Column], Source]]:
+    """The columns of a Parquet file as they are stored, some rows at a time."""
+    _refuse_no_file(path)
+    row = 0
     try:
-        table = pyarrow.csv.read_csv(
-            path,
-            pyarrow.csv.ReadOptions(
-                block_size=BLOCK,
-                skip_rows=int(numbers[0]),
-                column_names=[name if name in wanted else f"column {place}" for place, name in enumerate(names)],
-            ),
-            convert_options=pyarrow.csv.ConvertOptions(
-                column_types=dict.fromkeys(wanted, pa.string()), include_columns=list(wanted), strings_can_be_null=False
-            ),
-        )
-    except pa.ArrowInvalid as error:
-        raise _first_bad_line(path, len(names), str(error)) from error
-    if len(table) != len(source.lines):  # fewer rows than lines
-        raise _first_bad_line(path, len(names), "a value holds a line break")
-    return {name: table[name] for name in wanted}, source
+        # Arrow would else read ahead, all the file, or whole columns of a row group.
+        with pyarrow.parquet.ParquetFile(path, pre_buffer=False, buffer_size=2**16) as file:
+            wanted = wanted_columns(file.schema_arrow.names, str(path))
+            for batch in file.iter_batches(batch_size=ROWS, columns=list(wanted)):
+                lines = np.arange(row, row + batch.num_rows)
+                row += batch.num_rows
+                yield {name: batch[name] for name in wanted}, Source(lines, str(path))
+    except (pa.ArrowInvalid, OSError) as error:
+        raise InputError(f"{path} cannot be read as Parquet ({error}); write it again.") from error
 
 
 def read_parquet(path: Path) -> tuple[dict[str, Column], Source]:
@@ -83,6 +101,14 @@ def read_parquet(path: Path) -> tuple[dict[str, Column], Source]:
     if not len(table):
         raise _no_answers(path)
     return {name: table[name] for name in wanted}, Source(np.arange(len(table)), str(path))
+
+
+def n_rows(path: Path) -> int:
+    """The rows of a Parquet file, which it tells at its end; 0 where it cannot be read."""
+    try:
+        return int(pyarrow.parquet.read_metadata(path).num_rows)
+    except (pa.ArrowInvalid, OSError):
+        return 0
 
 
 def wanted_columns(names: Sequence[str], where: str) -> tuple[str, ...]:
@@ -155,16 +181,44 @@ def _layout(path: Path) -> tuple[bytes, NDArray[np.int64]]:
     _refuse_no_file(path)
     header, numbers, line = b"", [np.empty(0, dtype=np.int64)], 1
     for block in _whole_lines(path):
-        characters = np.frombuffer(block, dtype=np.uint8)
-        ends = np.flatnonzero(characters == ord("\n"))
-        starts = np.concatenate([[0], ends[:-1] + 1])
-        length = ends - starts
-        full = np.flatnonzero((length > 1) | ((length == 1) & (characters[starts] != ord("\r"))))
+        starts, ends, full = _lines(block)
         if not header and len(full):
             header = block[starts[full[0]] : ends[full[0]]]
         numbers.append(line + full)
         line += len(ends)
     return header, np.concatenate(numbers)
+
+
+def _lines(block: bytes) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
+    """Where the lines of a block begin and end, and the places of those that are not empty."""
+    characters = np.frombuffer(block, dtype=np.uint8)
+    ends = np.flatnonzero(characters == ord("\n"))
+    starts = np.concatenate([[0], ends[:-1] + 1])
+    length = ends - starts
+    return starts, ends, np.flatnonzero((length > 1) | ((length == 1) & (characters[starts] != ord("\r"))))
+
+
+def _parse(
+    path: Path, source: Any, names: list[str], wanted: Sequence[str], n_lines: int, skip_rows: int = 0
+) -> dict[str, Column]:
+    """The wanted columns of CSV text, from the file or from a part of it."""
+    try:
+        table = pyarrow.csv.read_csv(
+            source,
+            pyarrow.csv.ReadOptions(
+                block_size=BLOCK,
+                skip_rows=skip_rows,
+                column_names=[name if name in wanted else f"column {place}" for place, name in enumerate(names)],
+            ),
+            convert_options=pyarrow.csv.ConvertOptions(
+                column_types=dict.fromkeys(wanted, pa.string()), include_columns=list(wanted), strings_can_be_null=False
+            ),
+        )
+    except pa.ArrowInvalid as error:
+        raise _first_bad_line(path, len(names), str(error)) from error
+    if len(table) != n_lines:  # fewer rows than lines
+        raise _first_bad_line(path, len(names), "a value holds a line break")
+    return {name: table[name] for name in wanted}
 
 
 def _names(header: bytes, path: Path) -> list[str]:

@@ -1,6 +1,13 @@
 """Where S comes from, one file a paradigm."""
 
-from likewise.supervision.answers import AnsweringNetwork, AnswerKnowledge, Known, LabelKnowledge, answers_objective
+from likewise.supervision.answers import (
+    AnsweringNetwork,
+    AnswerKnowledge,
+    ClosureKnowledge,
+    Known,
+    LabelKnowledge,
+    answers_objective,
+)
 from likewise.supervision.consensus import consensus, consensus_objective
 from likewise.supervision.labels import label_objective
 from likewise.supervision.partition import cosine_affinity, diffusion_rows, spectral_opinions, spectral_partition
@@ -10,6 +17,7 @@ from likewise.supervision.transfer import contrastive_objective, similarity_obje
 __all__ = [
     "AnswerKnowledge",
     "AnsweringNetwork",
+    "ClosureKnowledge",
     "Known",
     "LabelKnowledge",
     "answers_objective",

@@ -15,7 +15,7 @@ from scipy.sparse import coo_array
 from torch import Tensor, nn
 
 from likewise.criteria import flipped_mcl, mcl
-from likewise.pairs import Pairs
+from likewise.pairs import Closure, Pairs
 from likewise.supervision.pseudo import pseudo_similarity
 
 Floats = NDArray[np.float32]
@@ -86,6 +86,16 @@ class AnswerKnowledge:
         answered = weight > 0
         np.divide(said, weight, out=same, where=answered)
         return np.clip(same, 0, 1), np.where(answered, weight, ~np.isnan(same)).astype(np.float32)
+
+
+class ClosureKnowledge:
+    """All that follows from answers, each with weight 1; the closure may be on disk."""
+
+    def __init__(self, closure: Closure) -> None:
+        self.closure = closure
+
+    def among(self, index: ArrayLike) -> tuple[Floats, Floats | None]:
+        return self.closure.target(index), None
 
 
 class AnsweredBatch(Protocol):

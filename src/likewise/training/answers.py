@@ -31,14 +31,15 @@ from likewise.training.predict import predict_logits
 from likewise.training.settings import Settings
 
 WRONG_ANSWERS = 0.01  # a start with more of them is tried again: two of ten classes merged deny 2 % of the differences
+ANSWERS = 2**18  # that are judged together
 FIRST_FLIP = 0.1  # where the rate of wrong answers is learned, it begins here
 
 
 @dataclass(frozen=True)
 class Pile:
-    """Items in memory and how they become inputs of the network."""
+    """Items and how they become inputs of the network."""
 
-    inputs: Tensor  # uint8 (n, C, H, W) or float (n, d)
+    inputs: Tensor  # uint8 (n, C, H, W) or float (n, d), or what stands for it, such as `ArrayOnDisk`
     mean: tuple[float, ...] = ()
     std: tuple[float, ...] = ()
     augment: Augment | None = None
@@ -49,8 +50,8 @@ class Pile:
         return dataclasses.replace(self, augment=halved)
 
     def logits(self, network: nn.Module, items: np.ndarray | None = None) -> Tensor:
-        inputs = self.inputs if items is None else self.inputs[torch.from_numpy(items)]
-        return predict_logits(network, inputs, mean=self.mean, std=self.std)
+        rows = None if items is None else torch.from_numpy(items)
+        return predict_logits(network, self.inputs, rows=rows, mean=self.mean, std=self.std)
 
 
 @dataclass(frozen=True)
@@ -157,15 +158,16 @@ def answer_losses(
     """The MCL of each answer (m,), and whether the network denies it (m,)."""
     items, place = np.unique(np.concatenate([pairs.left, pairs.right]), return_inverse=True)
     logits = pile.logits(network, items)
+    p, rate = logits.softmax(1), rate_of(network, flip)
+    losses, similarity = [torch.empty(0)], [torch.empty(0)]
     where = torch.from_numpy(place.reshape(2, -1).T.copy())  # (m, 2)
-    same, rate = torch.from_numpy(pairs.same), rate_of(network, flip)
-    if rate:
-        losses = flipped_mcl(logits, same, rate, pairs=where, reduction="none")
-    else:
-        losses = mcl(logits, same, pairs=where, reduction="none")
-    p = logits.softmax(1)
-    similarity = (p[where[:, 0]] * p[where[:, 1]]).sum(1).numpy()
-    return losses.numpy(), (similarity > 0.5) != (pairs.same > 0.5)
+    for some, same in zip(torch.split(where, ANSWERS), torch.split(torch.from_numpy(pairs.same), ANSWERS), strict=True):
+        if rate:
+            losses.append(flipped_mcl(logits, same, rate, pairs=some, reduction="none"))
+        else:
+            losses.append(mcl(logits, same, pairs=some, reduction="none"))
+        similarity.append((p[some[:, 0]] * p[some[:, 1]]).sum(1))
+    return torch.cat(losses).numpy(), (torch.cat(similarity).numpy() > 0.5) != (pairs.same > 0.5)
 
 
 def _is_worse(new: nn.Module, old: nn.Module, pile: Pile, held_out: Pairs, flip: float | None) -> bool:

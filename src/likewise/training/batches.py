@@ -1,4 +1,4 @@
-"""Batches for the training loop, from tensors in memory; loader.py gives them from a torch Dataset or DataLoader."""
+"""Batches for the training loop, from tensors or arrays on disk; loader.py has those of a Dataset or DataLoader."""
 
 from __future__ import annotations
 
@@ -9,9 +9,10 @@ import torch
 from torch import Tensor
 
 from likewise.datasets import normalise
-from likewise.distributed import sharing
+from likewise.distributed import share, sharing
 from likewise.errors import InputError
 from likewise.training.randomness import AUGMENT, ORDER, generator
+from likewise.training.reading_ahead import read_ahead
 
 Augment = Callable[[Tensor, torch.Generator], Tensor]  # a batch of inputs as they lie in memory -> the same, changed
 
@@ -48,6 +49,9 @@ class Order(Protocol):
 class TensorBatches:
     """Batches of tensors that stay in memory as they are; only the batch at hand is augmented and made float.
 
+    In place of the inputs there may be what stands for a tensor, such as `ArrayOnDisk`: its rows, of each batch those
+    of this rank alone, are read by a thread before they are needed.
+
     The order is a function of (seed, epoch), the augmentation of (seed, step). A last batch of one item joins the one
     before it, because batch-norm and pairs need two. Another `order` may visit an item twice in a batch, and each visit
     is augmented on its own.
@@ -80,13 +84,19 @@ class TensorBatches:
         return len(self.order)
 
     def epoch(self, epoch: int, start: int = 0) -> Iterator[Batch]:
-        for step, index in enumerate(self.order.chunks(epoch)[start:], start):
+        chunks = self.order.chunks(epoch)[start:]
+        in_memory = isinstance(self.inputs, Tensor)
+        rows = map(self._rows, chunks) if in_memory else read_ahead(self._rows, chunks)
+        for step, (index, inputs) in enumerate(zip(chunks, rows, strict=True), start):
             with sharing(len(index)) as own:
-                inputs = self.inputs[index[own.rows]]
                 if self.augment is not None:
                     draw = generator(self.order.seed, AUGMENT, epoch * len(self) + step, *own.salt)
                     inputs = self.augment(inputs, draw)
             yield Batch(channels_last(normalise(inputs, self.mean, self.std)), self.labels[index], index)
+
+    def _rows(self, index: Tensor) -> Tensor:
+        """The inputs of this rank's share of a batch, as they are."""
+        return self.inputs[index[share(len(index)).rows]]
 
 
 class EpochOrder:

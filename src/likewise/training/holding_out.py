@@ -11,9 +11,7 @@ from typing import NamedTuple
 import numpy as np
 
 from likewise.pairs import Pairs
-
-MOST_HELD_OUT = 5000  # pins the accuracy down to a point, and costs little to measure after each epoch
-LEAST_HELD_OUT = 10  # fewer say nothing, and training needs them more
+from likewise.pairs.large import LEAST_HELD_OUT, MOST_HELD_OUT
 
 
 class Split(NamedTuple):

@@ -18,10 +18,13 @@ def predict_logits(
     *,
     mean: Sequence[float] = (),
     std: Sequence[float] = (),
+    rows: Tensor | None = None,
     batch_size: int = 1000,
     device: torch.device | str | None = None,
 ) -> Tensor:
     """The logits of every item, float32 (n, K) on the CPU, in evaluation mode; `device` defaults to the network's.
+
+    With `rows`, those of these items. The inputs may be on disk: a batch of them is in memory at a time.
 
     >>> predict_logits(torch.nn.Identity(), torch.tensor([[1.0, 2.0]]))
     tensor([[1., 2.]])
@@ -33,8 +36,9 @@ def predict_logits(
         network.to(device)
     logits = []
     with evaluating(network), torch.inference_mode():
-        for start in range(0, max(len(inputs), 1), batch_size):
-            batch = normalise(inputs[start : start + batch_size], tuple(mean), tuple(std))
+        for start in range(0, max(len(inputs if rows is None else rows), 1), batch_size):
+            some = slice(start, start + batch_size)
+            batch = normalise(inputs[some if rows is None else rows[some]], tuple(mean), tuple(std))
             logits.append(network(channels_last(batch).to(device)).float().cpu())
     return torch.cat(logits)  # outside inference mode: a plain tensor that autograd accepts
 

@@ -1,0 +1,156 @@
+"""Items that stay on disk: the same run to the bit, killed or not, and nothing left where it was refused."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from likewise.cli import items
+from likewise.datasets import keeping
+
+Run = Callable[..., Any]
+
+SAME = ("model.safetensors", "history.csv", "answers.parquet", "classifier.json")
+TABLE = ("--classes", "4", "--epochs", "3", "--batch-size", "30", "--on-disk")
+
+KILLED = """
+import os, signal, sys
+from likewise.training import configuration, loop
+from likewise.cli import main
+
+configuration.resolve_precision = lambda *_: ("float32", "")
+save, saved = loop.save_checkpoint, []
+
+def save_and_die(*arguments):
+    save(*arguments)
+    saved.append(1)
+    if len(saved) == 2:
+        os.kill(os.getpid(), signal.SIGKILL)
+
+loop.save_checkpoint = save_and_die
+sys.argv = ["likewise", *sys.argv[1:]]
+main()
+"""
+
+
+@pytest.fixture(autouse=True)
+def one_precision(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Else it is the one that is faster just now."""
+    monkeypatch.setattr("likewise.training.configuration.resolve_precision", lambda *_: ("float32", ""))
+
+
+def assert_same(run: Path, other: Path) -> None:
+    for name in SAME:
+        assert (run / name).read_bytes() == (other / name).read_bytes()
+    figures, others = (json.loads((folder / "fit.json").read_text()) for folder in (run, other))
+    assert {**figures, "stamp": "", "items": ""} == {**others, "stamp": "", "items": "", "told": figures["told"]}
+
+
+def test_images_on_disk_give_the_weights_of_images_in_memory(photos: Path, fit_photos: Run) -> None:
+    result = fit_photos(photos, photos / "disk", "--on-disk")
+    assert result.exit_code == 0, result.output
+    assert result.stdout.startswith(f"The items stay on disk: they take 0.0 GB in {photos / 'disk' / 'items'}.\n")
+    assert result.stderr.startswith("likewise: warning: 1 image cannot be read and is left out:\n")
+    assert "p00.png" in result.stderr
+    assert fit_photos(photos, photos / "memory").exit_code == 0
+    assert_same(photos / "disk", photos / "memory")
+    assert (photos / "disk" / "items" / "inputs.npy").exists()
+    assert not (photos / "memory" / "items").exists()
+
+
+def test_a_killed_run_on_disk_goes_on_to_the_weights_of_one_in_memory(
+    blobs: Path, fit_blobs: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    out = blobs / "disk"
+    command = [sys.executable, "-c", KILLED, "fit", blobs / "blobs.csv", "--pairs", blobs / "answers.csv", *TABLE]
+    alone = os.environ | {"OMP_NUM_THREADS": "1"}
+    killed = subprocess.run([*map(str, command), "--out", str(out)], env=alone, capture_output=True, check=False)
+    assert killed.returncode == -signal.SIGKILL, killed.stderr
+    with monkeypatch.context() as patched:
+        patched.setattr(keeping, "_check_room", lambda *_: pytest.fail("the items were written again"))
+        assert fit_blobs(blobs, out, "--on-disk").exit_code == 0
+    assert fit_blobs(blobs, blobs / "memory").exit_code == 0
+    assert_same(out, blobs / "memory")
+
+
+def test_items_that_would_fill_the_memory_stay_on_disk(
+    blobs: Path, fit_blobs: Run, run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("likewise.pairs.large.A_CSV_BYTE", 0)
+    monkeypatch.setattr("likewise.machine.memory", lambda: 2 * 60 * 2 * 4 - 1)  # 60 items of two columns
+    assert "The items stay on disk" in fit_blobs(blobs, blobs / "disk").stdout
+    assert "The items stay on disk" in run("report", blobs / "run").stdout
+    monkeypatch.setattr("likewise.machine.memory", lambda: 2 * 60 * 2 * 4)
+    (blobs / "disk" / "metrics.json").unlink()
+    assert "stay on disk" not in fit_blobs(blobs, blobs / "disk").stdout  # the same run goes on in memory
+
+
+def test_every_process_of_a_machine_counts(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("likewise.machine.memory", lambda: 600)
+    for processes, too_large in (("3", False), ("4", True)):
+        monkeypatch.setenv("LOCAL_WORLD_SIZE", processes)
+        assert items.is_too_large(100) == too_large
+
+
+def test_what_is_refused_leaves_no_items(blobs: Path, fit_blobs: Run, write_rows: Run) -> None:
+    write_rows(blobs / "answers.csv", ("left", "right", "same"), ("b00", "b99", 1))
+    result = fit_blobs(blobs, blobs / "refused", "--on-disk")
+    assert result.exit_code == 2
+    assert "right is 'b99', which is not among the 60 items" in result.stderr
+    assert not (blobs / "refused").exists()
+
+
+def test_semi_learns_the_same_from_items_on_disk(photos: Path, run: Run) -> None:
+    told = ("semi", photos / "photos", "--labels", photos / "few.csv", "--size", 8, "--grey", "--epochs", 1)
+    for place, further in (("memory", ()), ("disk", ("--on-disk",))):
+        result = run(*told, "--method", "pseudo-mcl+", "--out", photos / place, *further)
+        assert result.exit_code == 0, result.output
+    for name in ("model.safetensors", "history.csv"):
+        assert (photos / "disk" / name).read_bytes() == (photos / "memory" / name).read_bytes()
+
+
+def test_a_large_file_of_answers_is_closed_on_disk(
+    blobs: Path, fit_blobs: Run, run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("likewise.pairs.large.A_CSV_BYTE", 10**9)
+    result = fit_blobs(blobs, blobs / "large", "--unlabelled")
+    assert result.exit_code == 0, result.output
+    assert (
+        f"answers.csv is read a part at a time, and what follows from it is kept in {blobs / 'large' / 'answers'}."
+        in (result.stdout)
+    )
+    assert "answers.csv: 240 answers" in result.stdout
+    assert "Found 3 classes" in result.stdout
+    metrics = json.loads((blobs / "large" / "metrics.json").read_text())
+    assert metrics["held_out"]["answers"] >= 10
+    assert metrics["held_out"]["accuracy"] == 1
+    assert run("report", blobs / "large").exit_code == 0
+    assert "is finished, by the same command" in fit_blobs(blobs, blobs / "large", "--unlabelled").stdout
+    monkeypatch.setattr("likewise.pairs.large.A_CSV_BYTE", 1)
+    (blobs / "large" / "metrics.json").unlink()
+    assert "read a part at a time" in fit_blobs(blobs, blobs / "large", "--unlabelled").stdout  # as it was begun
+    monkeypatch.setattr("likewise.pairs.large.A_CSV_BYTE", 10**9)
+    refused = fit_blobs(blobs, blobs / "noisy", "--noise", "0.1")
+    assert refused.exit_code == 2
+    assert "is too large to be read whole, which --noise needs; leave it out." in refused.stderr
+    assert not (blobs / "noisy").exists()
+
+
+def test_large_answers_that_contradict_each_other_leave_nothing(
+    blobs: Path, fit_blobs: Run, write_rows: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("likewise.pairs.large.A_CSV_BYTE", 10**9)
+    rows = [("b00", "b01", 1), ("b01", "b02", 1), ("b00", "b02", 0)]
+    write_rows(blobs / "answers.csv", ("left", "right", "same"), *rows)
+    result = fit_blobs(blobs, blobs / "refused", "--held-out", "0")
+    assert result.exit_code == 2
+    assert '1 answer says "different" of items that chains of "same" join (line 4).' in result.stderr
+    assert not (blobs / "refused").exists()
