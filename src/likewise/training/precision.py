@@ -19,7 +19,7 @@ from likewise.training.settings import Settings
 Objective = Callable[[nn.Module, Batch], tuple[Tensor, Tensor]]  # -> (loss, a scalar; logits (b, K))
 
 WORTH_IT = 1.2  # bfloat16 rounds to three digits, so it must be this many times faster to be taken
-SHORT = 0.005  # seconds; where a step takes less, chance would decide, and the same seed give other weights
+SHORT = 0.02  # seconds; where a step takes less, chance would decide, and the same seed give other weights
 
 
 def resolve_device(name: str) -> torch.device:
