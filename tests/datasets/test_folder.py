@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import shutil
 import warnings
 from pathlib import Path
 
@@ -155,4 +157,14 @@ def test_nothing_to_read(tmp_path: Path) -> None:
         load_folder(tmp_path)
     (tmp_path / "a.png").write_text("text")
     with pytest.raises(InputError, match=r"^1 of the 1 images .*; give a folder of sound images"):
+        load_folder(tmp_path)
+
+
+def test_a_name_that_is_no_text_is_refused(tmp_path: Path) -> None:
+    Image.new("L", (4, 4)).save(tmp_path / "a.png")
+    try:
+        shutil.copy(tmp_path / "a.png", tmp_path / os.fsdecode(b"b\xff.png"))
+    except OSError:
+        pytest.skip("this file system takes text alone")
+    with pytest.raises(InputError, match=r"b\\udcff\.png: this name is not UTF-8 text"):
         load_folder(tmp_path)

@@ -6,7 +6,7 @@ Nothing here imports torch; a command's file imports what it needs when it runs,
 from __future__ import annotations
 
 import errno
-import os
+import io
 import sys
 import warnings
 from typing import Any, TextIO
@@ -44,6 +44,9 @@ class Commands(TyperGroup):
     """
 
     def invoke(self, ctx: Any) -> Any:
+        for stream in (sys.stdout, sys.stderr):
+            if isinstance(stream, io.TextIOWrapper):  # a file's name may be any bytes, and is to be shown all the same
+                stream.reconfigure(errors="backslashreplace")
         try:
             with warnings.catch_warnings(), quiet_unless_first():
                 warnings.filterwarnings("always", module="likewise")
@@ -58,7 +61,7 @@ class Commands(TyperGroup):
         except OSError as error:
             if error.errno in (None, errno.EPIPE):  # not of a file; what reads our output may end before us
                 raise
-            _tell(f"likewise: {os.fsdecode(error.filename or 'A file')} cannot be used ({error.strerror}).")
+            _tell(f"likewise: {error.filename or 'A file'} cannot be used ({error.strerror}).")
             raise typer.Exit(2) from error
         except (MemoryError, RuntimeError) as error:
             if is_out_of_memory(error):

@@ -41,6 +41,9 @@ def list_files(path: Path, grouped: bool = False) -> ImageFiles:
     if not path.is_dir():
         raise InputError(f"{path} is not a folder; give the folder that holds the images.")
     ids = list(_image_files(path))
+    odd = next((name for name in ids if not _is_text(name)), None)
+    if odd is not None:
+        raise InputError(f"{path / odd}: this name is not UTF-8 text, so that no table can hold it; rename the file.")
     if not ids:
         raise InputError(f"{path} holds no image; its files should end in one of {', '.join(sorted(SUFFIXES))}.")
     levels = 2 if grouped else 1
@@ -62,6 +65,15 @@ def _image_files(folder: Path, within: str = "", above: frozenset[Path] = frozen
             yield from _image_files(folder / name, f"{within}{name}/", above | {here})
         elif PurePath(name).suffix.lower() in SUFFIXES:
             yield within + name
+
+
+def _is_text(name: str) -> bool:
+    """Whether a file's name, which may be any bytes, is text."""
+    try:
+        name.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
 
 
 def _without_empty_classes(items: Items) -> Items:
