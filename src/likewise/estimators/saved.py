@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import inspect
 from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -29,6 +30,8 @@ FORMAT = 1
 OWN = "a network of your own"
 LARGEST_INPUT = 2**20  # features, pixels a side or outputs: what says more was not written here
 AGAIN = "save the classifier again"
+ANYTHING = (str, float, bool, None)  # that JSON holds and a parameter can be
+PARAMETERS = {bool: bool, int: (int, None), float: (float, str, None), str: (str, None)}  # by the kind of the default
 INPUT = {"shape": [int], "mean": [float], "std": [float]}
 RECORD = {
     "kind": str,
@@ -135,9 +138,12 @@ def read_form(record: dict[str, Any], path: Path, remedy: str) -> InputForm:
 
 def with_parameters(kind: type[Any], record: dict[str, Any], network: nn.Module | None, path: Path, remedy: str) -> Any:
     """The estimator, not yet fitted, as it was made."""
-    unknown = next((name for name in record["parameters"] if name not in kind._get_param_names()), None)
-    if unknown is not None or "network" in record["parameters"]:
-        raise InputError(f"{path}: {kind.__name__} has no parameter {unknown or 'network'!r} to be saved; {remedy}.")
+    defaults = {name: given.default for name, given in inspect.signature(kind).parameters.items() if name != "network"}
+    unknown = next((name for name in record["parameters"] if name not in defaults), None)
+    if unknown is not None:
+        raise InputError(f"{path}: {kind.__name__} has no parameter {unknown!r} that is saved; {remedy}.")
+    kinds = {name: PARAMETERS.get(type(defaults[name]), ANYTHING) for name in record["parameters"]}
+    check_record(record["parameters"], kinds, path, remedy)
     return kind(**record["parameters"], network=network if record["network"] == OWN else record["network"])
 
 

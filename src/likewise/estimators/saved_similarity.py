@@ -47,6 +47,7 @@ RECORD: dict[str, Any] = {
     "rule": (dict, None),
     "sha256": str,
 }
+MOST_VIEWS = 1000  # of an item: what says more would never end
 RULE = {"a": float, "b": float, "off": [float]}
 NAMES = ("similarity.json", "similarity.safetensors")
 
@@ -88,6 +89,8 @@ def read_similarity(folder: Path, kind: type[Any], network: nn.Module | None) ->
     if own and network is None:
         raise InputError(f"{folder} holds the weights of a network of your own; give it: load(folder, network=...).")
     model = with_parameters(kind, record, network, path, AGAIN)
+    if not isinstance(model.views, int) or model.views > MOST_VIEWS:
+        raise InputError(f"{path}, views must be a whole number up to {MOST_VIEWS}; {AGAIN}.")
     model.input_form_ = read_form(record, path, AGAIN)
     found_weights = read_weights(weights, record["sha256"], path.name, AGAIN)
     model.module_ = network_of(lambda: model.make_module(model.input_form_, 0), found_weights, weights)
