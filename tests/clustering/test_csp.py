@@ -82,3 +82,17 @@ def test_groups_that_nothing_joins() -> None:
 def test_no_vector_would_be_left(strictness: float) -> None:
     with pytest.raises(InputError, match="strictness must be below 1"):
         CSP(2, strictness=strictness).fit(X, pairs=Pairs.from_links([(0, 1)], []))
+
+
+def test_without_answers_a_graph_in_parts_has_no_constant_vector() -> None:
+    """Of three vectors that cost nothing one is constant, and an eigensolver may hide it in all of them."""
+    parts = np.repeat(np.arange(3), 12)
+    items = 100.0 * np.eye(3)[parts] + np.random.default_rng(0).normal(size=(36, 3))
+    graph = neighbour_graph(items, 5, "gaussian")
+    nothing = read_constraints(None, 36, "accept").signed
+    root = np.sqrt(graph.toarray().sum(1))
+    for seed in range(5):
+        found = constrained_vectors(graph, nothing, 2, 0.5, np.random.RandomState(seed))
+        np.testing.assert_allclose(found.costs, 0, atol=1e-6)
+        np.testing.assert_allclose((found.embedding * root[:, None] ** 2).sum(0), 0, atol=1e-5)
+        assert adjusted_rand_score(parts, CSP(3, neighbours=5, random_state=seed).fit(items).labels_) == 1

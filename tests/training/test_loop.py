@@ -243,8 +243,8 @@ def test_the_measured_precision_is_kept_and_never_measured_again(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(precision_file, "native_bfloat16", lambda device: True)
-    ratios = iter([1.5])
-    monkeypatch.setattr(precision_file, "_speed_up", lambda *rest: next(ratios))
+    measured = iter([{"float32": 0.3, "bfloat16": 0.2}])
+    monkeypatch.setattr(precision_file, "_step_seconds", lambda *rest: next(measured))
     stop_after(2, tmp_path)
     assert json.loads((tmp_path / "config.json").read_text())["precision"] == "bfloat16"
     assert "1.50 times as fast" in json.loads((tmp_path / "config.json").read_text())["precision_note"]

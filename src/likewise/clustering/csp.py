@@ -119,7 +119,7 @@ def constrained_vectors(
     count = min(n_vectors + SPARE, n - 1)
     value, v = eigsh(bent, count, M=regular, Minv=inverse, which="LA", v0=start, tol=1e-6)
     v = v[:, value > 0] / np.sqrt((v[:, value > 0] ** 2).sum(axis=0))
-    v = v[:, _not_constant(v, 1 / root)]
+    v = v[:, _not_constant(v, 1 / root)] if signed.nnz else _without_constant(v, 1 / root, laplacian)
     costs = np.einsum("ik,ik->k", v, laplacian @ v)
     cheapest = np.argsort(costs, kind="stable")[:n_vectors]
     v, costs = v[:, cheapest], costs[cheapest]
@@ -131,6 +131,18 @@ def _eigenvalue(answers: csr_array | Floats, place: int, start: Floats) -> float
     n = len(start)
     values: Floats = eigsh(answers, min(place, n - 1), which="LA", v0=start, return_eigenvectors=False, tol=1e-6)
     return float(values[values > 1e-8 * values.max()].min())
+
+
+def _without_constant(v: Floats, trivial: Floats, laplacian: csc_array) -> Floats:
+    """The vectors of the same space that are orthogonal to D^1/2 1, by their costs.
+
+    Where the graph is in parts, several vectors cost nothing, and D^1/2 1 may be hidden in all of them.
+    """
+    unit = trivial / np.sqrt(trivial @ trivial)
+    basis, length, _ = np.linalg.svd(v - np.outer(unit, unit @ v), full_matrices=False)
+    basis = basis[:, length > 1e-6]
+    found: Floats = basis @ np.linalg.eigh(basis.T @ (laplacian @ basis))[1]
+    return found
 
 
 def _not_constant(v: Floats, trivial: Floats) -> NDArray[np.bool_]:
