@@ -21,7 +21,7 @@ Labels = NDArray[np.int64]
 STARTS = 20
 OPINIONS = 8
 WIDTH = 0.3  # of the kernel on cosines, measured best of 0.1, 0.2 and 0.3
-DIFFUSION_WIDTH, DIFFUSION_VECTORS, DIFFUSION_POWER = 0.1, 100, 0.75  # in the midst of what counted classes well
+DIFFUSION_WIDTH, DIFFUSION_VECTORS, DIFFUSION_POWER = 0.1, 100, 0.75  # counted characters best, of many tried
 
 
 def cosine_affinity(embedding: Floats, width: float = WIDTH) -> Floats:
