@@ -18,8 +18,8 @@ classes, one alphabet at a time. ACC (in %, outputs matched to characters one to
 NMI are the means over the alphabets, with as many outputs as characters (K = C), and where their number is not known
 (K = 100 at most). "Count" is the mean difference between the number of classes found and the true one. With the recipe
 `paper` every method gets the same similarity, 0 or 1 for each pair; `best` is what `likewise discover` does. Choices
-were made on five of the background alphabets, with a similarity learned on the other 25: the evaluation alphabets were
-looked at for this table alone.
+were made on five of the background alphabets, with a similarity learned on the other 25; the notes say how often the
+evaluation alphabets were looked at.
 """
 
 IMAGES = """\
