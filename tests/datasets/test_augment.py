@@ -113,6 +113,31 @@ def test_affine_equals_the_loop(augment: Augmentation, shape: tuple[int, ...]) -
         np.testing.assert_allclose(out[index].numpy(), expected, atol=1e-4)
 
 
+def test_a_window_is_inside_the_image_and_of_the_size_that_was_asked_for() -> None:
+    """Of an image whose two channels are the place of each pixel, a window shows where it was cut."""
+    height, width, n = 40, 60, 300
+    x, y = (torch.arange(width) + 0.5) / width, (torch.arange(height) + 0.5) / height
+    places = torch.stack([x.expand(height, width), y[:, None].expand(height, width)]).double()
+    out = Augmentation(area=(0.3, 0.8))(places.expand(n, 2, height, width), generator(4))
+    left, right = out[:, 0, :, 15].mean(1), out[:, 0, :, 44].mean(1)  # far from the edge, where pixels are repeated
+    top, bottom = out[:, 1, 10].mean(1), out[:, 1, 29].mean(1)
+    wide, high = (right - left) * width / 29, (bottom - top) * height / 19
+    x_from, y_from = left - wide * 15.5 / width, top - high * 10.5 / height
+    area, proportion = wide * high, wide / high
+    tolerance = 1e-6
+    assert float(area.min()) == pytest.approx(0.3, abs=0.02)
+    assert float(area.max()) == pytest.approx(0.8, abs=0.02)
+    assert area.min() > 0.3 - tolerance
+    assert area.max() < 0.8 + tolerance
+    assert proportion.min() > 3 / 4 - tolerance
+    assert proportion.max() < 4 / 3 + tolerance
+    assert proportion.max() - proportion.min() > 0.4
+    for start, size in ((x_from, wide), (y_from, high)):
+        assert start.min() > -tolerance
+        assert (start + size).max() < 1 + tolerance
+        assert start.std() > 0.03
+
+
 def test_bytes_are_rounded_not_cut() -> None:
     images = bytes_like(20, 1, 8, 8)
     augment = Augmentation(degrees=15, scale=(0.9, 1.1))
@@ -168,9 +193,11 @@ def test_default_does_nothing_and_draws_nothing() -> None:
 
 
 def test_half_as_strong() -> None:
-    strong = Augmentation(crop_padding=3, flip=True, degrees=10, translate=0.2, scale=(0.5, 1.6), shear=8)
+    strong = Augmentation(
+        crop_padding=3, flip=True, degrees=10, translate=0.2, scale=(0.5, 1.6), shear=8, area=(0.6, 1)
+    )
     assert strong.halved() == Augmentation(
-        crop_padding=2, flip=True, degrees=5, translate=0.1, scale=(0.75, 1.3), shear=4
+        crop_padding=2, flip=True, degrees=5, translate=0.1, scale=(0.75, 1.3), shear=4, area=(0.8, 1)
     )
     assert Augmentation().halved() == Augmentation()
 
@@ -189,6 +216,8 @@ def test_json_and_back() -> None:
         ({"scale": (1.2, 0.8)}, r"two positive numbers in order, got \(1\.2, 0\.8\)"),
         ({"scale": (0.0, 1.0)}, "two positive numbers"),
         ({"scale": (1.0,)}, "two positive numbers"),
+        ({"area": (0.5, 1.2)}, r"above 0 and up to 1 in order, got \(0\.5, 1\.2\)"),
+        ({"area": (0.0, 1.0)}, "two shares above 0"),
     ],
 )
 def test_impossible_settings(values: dict[str, float], complaint: str) -> None:

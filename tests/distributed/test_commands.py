@@ -38,6 +38,14 @@ loop.train_epoch = noted
 main()
 """
 
+LARGE = """
+from likewise.pairs import large
+from likewise.cli import main
+
+large.A_CSV_BYTE = 10**9  # as if the file were far larger than memory
+main()
+"""
+
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
@@ -139,6 +147,24 @@ def test_torchrun_restarts_a_killed_job_which_goes_on_from_the_last_checkpoint(f
     for line in (folder / "epochs.txt").read_text().splitlines():
         begun.setdefault(line.split()[0], int(line.split()[1]))
     assert [epoch > 0 for epoch in begun.values()] == [False, True]  # of the first process, before and after
+
+
+def test_answers_too_large_for_memory_are_closed_once_for_all_processes(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (folder / "large.py").write_text(LARGE)
+    command = ("-m", "torch.distributed.run", "--nproc-per-node", "2", "large.py")
+    out, errors = python(folder, *command, *FIT, "--epochs", "12", "--out", "large").communicate()
+    assert "Wrote large" in out, errors
+    assert (folder / "large" / "answers").is_dir()
+    monkeypatch.chdir(folder)
+    monkeypatch.setattr("likewise.pairs.large.A_CSV_BYTE", 10**9)
+    alone = CliRunner().invoke(app, [*FIT, "--epochs", "12", "--out", "alone"])
+    assert alone.exit_code == 0, alone.output
+    for name in ("large", "alone"):
+        assert CliRunner().invoke(app, ["predict", name, "blobs.csv", "--out", f"{name}.csv"]).exit_code == 0
+    one, two = ((folder / f"{name}.csv").read_text().splitlines() for name in ("alone", "large"))
+    assert [row.rpartition(",")[0] for row in one] == [row.rpartition(",")[0] for row in two]
 
 
 def test_processes_end_with_the_one_that_started_them(folder: Path) -> None:

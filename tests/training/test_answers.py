@@ -12,6 +12,7 @@ import torch
 from torch import nn
 
 from likewise import Pairs
+from likewise.criteria import MatrixTable
 from likewise.datasets import Augmentation, Jitter
 from likewise.evaluation import accuracy, confusion, match_outputs
 from likewise.networks import build
@@ -94,9 +95,8 @@ def test_new_starts_end_at_the_limit() -> None:
 
 def test_a_second_stage_that_does_harm_is_dropped(monkeypatch: pytest.MonkeyPatch) -> None:
     """Pseudo-similarity that says "different" of everything."""
-    monkeypatch.setattr(
-        "likewise.supervision.answers.pseudo_similarity", lambda logits, index: torch.zeros(len(index), len(index))
-    )
+    place = "likewise.supervision.answers.pseudo_similarity"
+    monkeypatch.setattr(place, lambda logits, index: MatrixTable(torch.zeros(len(index), len(index))))
     learned = learn()
     assert not learned.unlabelled
     assert learned.network is learned.first

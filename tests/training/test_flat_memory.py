@@ -15,8 +15,8 @@ import pytest
 
 from likewise.pairs import Pairs
 
-ROWS, COLUMNS = 150_000, 320
-ITEMS = 4 * ROWS * COLUMNS  # bytes that the items take: 192 MB
+ROWS, COLUMNS = 200_000, 320
+ITEMS = 4 * ROWS * COLUMNS  # bytes that the items take: 256 MB
 
 LIMITED = """
 import re, resource, sys

@@ -206,11 +206,11 @@ BUDGETS = (
     ),
     Budget(
         "fit",
-        "batch",
+        "batch, 30 to an epoch",
         300,
-        _both(1, 2),  # all pairs of a batch are looked at, and there are fewer batches
+        _both(2, 2),  # all pairs of a batch are looked at
         _both(120, 2500),
-        lambda folder, n: _fit(folder, MadeUp(folder, 10_000), 20_000, "--epochs", 1, "--batch-size", n),
+        lambda folder, n: _fit(folder, MadeUp(folder, 30 * n, 3), 60 * n, "--epochs", 1, "--batch-size", n),
     ),
     Budget(
         "semi",

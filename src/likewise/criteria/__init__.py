@@ -3,5 +3,19 @@
 from likewise.criteria.flips import flipped_mcl
 from likewise.criteria.kcl import KCL, kcl
 from likewise.criteria.mcl import MCL, mcl
+from likewise.criteria.tables import LabelTable, MatrixTable, Overlay, PairTable, Told, known_pairs, whole
 
-__all__ = ["KCL", "MCL", "flipped_mcl", "kcl", "mcl"]
+__all__ = [
+    "KCL",
+    "MCL",
+    "LabelTable",
+    "MatrixTable",
+    "Overlay",
+    "PairTable",
+    "Told",
+    "flipped_mcl",
+    "kcl",
+    "known_pairs",
+    "mcl",
+    "whole",
+]

@@ -18,6 +18,7 @@ from typing import Any, Literal, Protocol
 import torch
 from torch import Tensor
 
+from likewise.criteria.tables import PairTable
 from likewise.criteria.targets import Grid, Listing, Tile, read_target
 from likewise.distributed import add_up, share_at_hand
 
@@ -45,7 +46,7 @@ MakeKernel = Callable[[Tensor, bool], Kernel]  # (logits, learn) -> kernel
 def criterion(
     make: MakeKernel,
     logits: Tensor,
-    same: Tensor,
+    same: Tensor | PairTable,
     pairs: Tensor | None,
     weight: Tensor | None,
     reduction: Reduction,
@@ -57,7 +58,7 @@ def criterion(
     taking_part, target = read_target(logits, same, pairs, weight, self_pairs)
     if reduction == "none":
         losses: Tensor = _EachLoss.apply(taking_part, make, target)  # type: ignore[no-untyped-call]
-        if len(taking_part) == len(logits):
+        if len(taking_part) == len(logits) or not isinstance(same, Tensor):
             return losses
         known = same.to(logits.device) >= 0
         whole = losses.new_zeros(len(logits), len(logits))

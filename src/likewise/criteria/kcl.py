@@ -20,12 +20,13 @@ import torch
 from torch import Tensor, nn
 
 from likewise.criteria.fused import Reduction, criterion
+from likewise.criteria.tables import PairTable
 from likewise.criteria.targets import Listing, Tile
 
 
 def kcl(
     logits: Tensor,
-    same: Tensor,
+    same: Tensor | PairTable,
     *,
     pairs: Tensor | None = None,
     weight: Tensor | None = None,
@@ -73,7 +74,7 @@ class KCL(nn.Module):
         self.self_pairs = self_pairs
 
     def forward(
-        self, logits: Tensor, same: Tensor, *, pairs: Tensor | None = None, weight: Tensor | None = None
+        self, logits: Tensor, same: Tensor | PairTable, *, pairs: Tensor | None = None, weight: Tensor | None = None
     ) -> Tensor:
         return kcl(
             logits,

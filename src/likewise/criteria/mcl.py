@@ -19,7 +19,8 @@ from torch import Tensor, nn
 from torch.nn.functional import linear
 
 from likewise.criteria.fused import Reduction, criterion
-from likewise.criteria.targets import Listing, Tile, take
+from likewise.criteria.tables import PairTable, take
+from likewise.criteria.targets import Listing, Tile
 
 NEAR_ONE = 0.9  # above it, 1 - s_hat is a sum of products and not a difference
 SMALL_LOSS = 1e-2  # below this mean, the rounding of probabilities near 1 shows in the loss
@@ -27,7 +28,7 @@ SMALL_LOSS = 1e-2  # below this mean, the rounding of probabilities near 1 shows
 
 def mcl(
     logits: Tensor,
-    same: Tensor,
+    same: Tensor | PairTable,
     *,
     pairs: Tensor | None = None,
     weight: Tensor | None = None,
@@ -69,7 +70,7 @@ class MCL(nn.Module):
         self.self_pairs = self_pairs
 
     def forward(
-        self, logits: Tensor, same: Tensor, *, pairs: Tensor | None = None, weight: Tensor | None = None
+        self, logits: Tensor, same: Tensor | PairTable, *, pairs: Tensor | None = None, weight: Tensor | None = None
     ) -> Tensor:
         return mcl(logits, same, pairs=pairs, weight=weight, reduction=self.reduction, self_pairs=self.self_pairs)
 

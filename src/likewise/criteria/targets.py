@@ -4,7 +4,8 @@
     criterion(logits, same)                          float (b, b) in [0, 1]; NaN = unknown
     criterion(logits, same, pairs=pairs, weight=w)   pairs int (P, 2), same float (P,), weight (P,)
 
-The first two become a `Grid`, read a tile at a time so that nothing of size b x b is made; the third a `Listing`.
+The first two become a `Grid`, read a tile at a time so that nothing of size b x b is made; the third a `Listing`. Who
+has neither labels nor a matrix gives a `PairTable` in place of the matrix.
 """
 
 from __future__ import annotations
@@ -15,6 +16,8 @@ from typing import ClassVar
 
 import torch
 from torch import Tensor
+
+from likewise.criteria.tables import LabelTable, MatrixTable, PairTable, places
 
 
 @dataclass(slots=True)
@@ -74,82 +77,23 @@ class Tile:
 
 @dataclass(slots=True)
 class Grid:
-    """Every pair of the batch, from known class labels or from a matrix.
-
-    A matrix may hold one answer for (i, j) and another for (j, i): the pair's target is their mean, and its weight is
-    halved where only one of the two is known.
-    """
+    """Every pair of the batch that its table knows."""
 
     items: int
-    labels: Tensor | None  # (b,), none unknown; whole numbers as float32, which compare several times faster than int64
-    same: Tensor | None  # (b, b) in [0, 1] or NaN, where there are no labels
-    weight: Tensor | None  # (b, b), or None: every known pair counts 1
+    table: PairTable
     self_pairs: bool
 
     def parts(self, outputs: int, dtype: torch.dtype, rank: int = 0, ranks: int = 1) -> Iterator[Tile]:
+        certain = self.table.certain
         for rows, columns in places(self.items, rank, ranks):
             square = rows == columns
-            if self.labels is None:
-                same, weight = self._matrix_tile(rows, columns, dtype)
-                different = 1 - same
-            else:
-                different = (take(self.labels, rows).unsqueeze(1) - take(self.labels, columns)).ne_(0).to(dtype)
-                weight = None if self.weight is None else self._weights(rows, columns).to(dtype)
-            certain, skips_diagonal = self.labels is not None, square and not self.self_pairs
-            yield Tile(rows, columns, different, certain, weight, square, skips_diagonal)
-
-    def _weights(self, rows: slice, columns: slice) -> Tensor:
-        assert self.weight is not None
-        return (self.weight[rows, columns] + self.weight[columns, rows].T) / 2
-
-    def _matrix_tile(self, rows: slice, columns: slice, dtype: torch.dtype) -> tuple[Tensor, Tensor | None]:
-        assert self.same is not None
-        total = torch.zeros((), dtype=dtype, device=self.same.device)
-        agree = total
-        for first, second, turned in ((rows, columns, False), (columns, rows, True)):
-            same = self.same[first, second].to(dtype)
-            weight = (~same.isnan()).to(dtype)
-            if self.weight is not None:
-                weight = weight * self.weight[first, second].to(dtype)
-            answers = same.nan_to_num(0.0) * weight
-            total = total + (weight.T if turned else weight)
-            agree = agree + (answers.T if turned else answers)
-        return agree / total.clamp_min(torch.finfo(dtype).tiny), total / 2
-
-
-def take(tensor: Tensor, rows: slice) -> Tensor:
-    """`tensor[rows]`, which in a small batch is all of it, and slicing would cost as much as computing."""
-    return tensor if rows.stop - rows.start == len(tensor) else tensor[rows]
-
-
-ROWS, COLUMNS = 256, 1024  # a tile of floats is 1 MiB: the handful in use stay in the cache
-
-
-def places(b: int, rank: int = 0, ranks: int = 1) -> list[tuple[slice, slice]]:
-    """Rows and columns of the tiles that cover the pairs of b items, on and above the diagonal (s_hat is symmetric).
-
-    Several ranks cover them together. Their rows are dealt out back and forth, because the first have most columns.
-
-    >>> places(300)
-    [(slice(0, 256, None), slice(0, 256, None)), (slice(0, 256, None), slice(256, 300, None)),
-     (slice(256, 300, None), slice(256, 300, None))]
-    >>> [[rows.start for rows, columns in places(100, rank, 2) if rows == columns] for rank in range(2)]
-    [[0, 75], [25, 50]]
-    """
-    cover = []
-    height = ROWS if ranks == 1 else min(ROWS, max(1, -(-b // (2 * ranks))))
-    for number, start in enumerate(range(0, b, height)):
-        turn = number % (2 * ranks)
-        if min(turn, 2 * ranks - 1 - turn) != rank:
-            continue
-        rows = slice(start, min(start + height, b))
-        cover.append((rows, rows))
-        cover += [(rows, slice(c, min(c + COLUMNS, b))) for c in range(rows.stop, b, COLUMNS)]
-    return cover
+            different, weight = self.table.tile(rows, columns)
+            different, weight = different.to(dtype), None if weight is None else weight.to(dtype)
+            yield Tile(rows, columns, different, certain, weight, square, square and not self.self_pairs)
 
 
 def read_target(
-    logits: Tensor, same: Tensor, pairs: Tensor | None, weight: Tensor | None, self_pairs: bool
+    logits: Tensor, same: Tensor | PairTable, pairs: Tensor | None, weight: Tensor | None, self_pairs: bool
 ) -> tuple[Tensor, Grid | Listing]:
     """Check a call and give the logits of the items that take part, with their target."""
     if logits.ndim != 2 or not logits.is_floating_point():
@@ -157,6 +101,10 @@ def read_target(
     b, outputs = logits.shape
     if outputs < 2:
         raise ValueError("logits must have at least two outputs: with one, no two items can be different.")
+    if not isinstance(same, Tensor):
+        if pairs is not None or weight is not None:
+            raise ValueError("A table has its pairs and their weights in it; leave out pairs and weight.")
+        return logits, Grid(b, same, self_pairs)
     same = same.to(logits.device)
     weight = None if weight is None else weight.to(logits.device)
     if weight is not None and not bool((torch.isfinite(weight) & (weight >= 0)).all()):
@@ -169,7 +117,7 @@ def read_target(
         if same.shape != (b, b):
             raise ValueError(f"same must have shape ({b}, {b}), one value a pair of the batch, got {_describe(same)}.")
         _check_range(same)
-        return logits, Grid(b, None, same, weight, self_pairs)
+        return logits, Grid(b, MatrixTable(same, weight), self_pairs)
     return _read_labels(logits, same, weight, self_pairs)
 
 
@@ -191,7 +139,7 @@ def _read_labels(
         weight = None if weight is None else weight[known][:, known]
     if int(most) >= 1 << 24:  # more than float32 can count to
         labels = torch.unique(labels, return_inverse=True)[1]
-    return logits, Grid(len(logits), labels.to(torch.float32), None, weight, self_pairs)
+    return logits, Grid(len(logits), LabelTable(labels.to(torch.float32), weight=weight), self_pairs)
 
 
 def _read_listing(b: int, same: Tensor, pairs: Tensor, weight: Tensor | None, self_pairs: bool) -> Listing:

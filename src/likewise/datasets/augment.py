@@ -12,10 +12,12 @@ from torch import Tensor
 
 from likewise.errors import InputError
 
+WIDEST = 4 / 3  # proportions of a window
+
 
 @dataclass(frozen=True)
 class Augmentation:
-    """What is done at random to each image of a training batch: affine map, then crop, then flip.
+    """What is done at random to each image of a training batch: affine map, then crops, then flip.
 
     Every image draws its own parameters from the generator, so the same generator state gives the same result. What
     comes into view from outside an image is 0. `dataclasses.asdict` gives the JSON form, `Augmentation(**values)` reads
@@ -36,9 +38,11 @@ class Augmentation:
     translate: float = 0.0  # shift, up to this fraction of width and height either way
     scale: tuple[float, float] = (1.0, 1.0)  # magnification, between the two
     shear: float = 0.0  # degrees, up to so much either way
+    area: tuple[float, float] = (1.0, 1.0)  # crop to a share of the area between the two, stretched to the old size
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "scale", tuple(self.scale))  # a list when it comes from JSON
+        object.__setattr__(self, "area", tuple(self.area))
         if self.crop_padding < 0 or self.degrees < 0:
             raise InputError(
                 f"crop_padding and degrees must not be negative, got {self.crop_padding} and {self.degrees}."
@@ -49,6 +53,8 @@ class Augmentation:
             raise InputError(f"shear must be at least 0 and below 90 degrees, got {self.shear}.")
         if len(self.scale) != 2 or not 0 < self.scale[0] <= self.scale[1] < math.inf:
             raise InputError(f"scale must be two positive numbers in order, got {self.scale}.")
+        if len(self.area) != 2 or not 0 < self.area[0] <= self.area[1] <= 1:
+            raise InputError(f"area must be two shares above 0 and up to 1 in order, got {self.area}.")
 
     def __call__(self, images: Tensor, generator: torch.Generator) -> Tensor:
         if images.ndim != 4 or not (images.dtype == torch.uint8 or images.is_floating_point()):
@@ -60,6 +66,8 @@ class Augmentation:
             return images
         if self.degrees or self.translate or self.shear or self.scale != (1.0, 1.0):
             images = _transform(images, self._inverse_maps(images, generator))
+        if self.area != (1.0, 1.0):
+            images = _transform(images, self._windows(images, generator), outside="border")
         if self.crop_padding or self.flip:
             images = _crop_and_flip(images, self.crop_padding, self.flip, generator)
         return images
@@ -67,8 +75,8 @@ class Augmentation:
     def halved(self) -> Augmentation:
         """Half as strong, for views that are to be judged and not learned from; flips stay.
 
-        >>> Augmentation(degrees=10, scale=(0.8, 1.2)).halved()
-        Augmentation(crop_padding=0, flip=False, degrees=5.0, translate=0.0, scale=(0.9, 1.1), shear=0.0)
+        >>> Augmentation(degrees=10, scale=(0.8, 1.2)).halved() == Augmentation(degrees=5.0, scale=(0.9, 1.1))
+        True
         """
         return Augmentation(
             crop_padding=(self.crop_padding + 1) // 2,
@@ -77,6 +85,7 @@ class Augmentation:
             translate=self.translate / 2,
             scale=((1 + self.scale[0]) / 2, (1 + self.scale[1]) / 2),
             shear=self.shear / 2,
+            area=((1 + self.area[0]) / 2, (1 + self.area[1]) / 2),
         )
 
     def _inverse_maps(self, images: Tensor, generator: torch.Generator) -> Tensor:
@@ -100,11 +109,24 @@ class Augmentation:
         rows = [xx, xy, -(xx * shift[0] + xy * shift[1]), yx, yy, -(yx * shift[0] + yy * shift[1])]
         return torch.stack(rows, dim=1).view(batch, 2, 3)
 
+    def _windows(self, images: Tensor, generator: torch.Generator) -> Tensor:
+        """The same for a window of the image: its share of the area is drawn, then its proportions, between 3 : 4 and
+        4 : 3 as far as such a window fits in, then its place.
+        """
+        draws = torch.rand(4, len(images), generator=generator, device=generator.device).to(images.device)
+        area = self.area[0] + draws[0] * (self.area[1] - self.area[0])
+        widest = torch.log((1 / area).clamp_max(WIDEST))  # of the logarithm of width : height, either way
+        stretch = torch.exp((2 * draws[1] - 1) * widest / 2)
+        width, height = area.sqrt() * stretch, area.sqrt() / stretch
+        x, y = (2 * draws[2] - 1) * (1 - width), (2 * draws[3] - 1) * (1 - height)
+        nothing = torch.zeros_like(area)
+        return torch.stack([width, nothing, x, nothing, height, y], dim=1).view(-1, 2, 3)
 
-def _transform(images: Tensor, inverse_maps: Tensor) -> Tensor:
+
+def _transform(images: Tensor, inverse_maps: Tensor, outside: str = "zeros") -> Tensor:
     values = images.to(torch.promote_types(images.dtype, torch.float32))  # grid_sample knows no bytes
     grid = F.affine_grid(inverse_maps.to(values.dtype), list(images.shape), align_corners=False)
-    moved = F.grid_sample(values, grid, mode="bilinear", padding_mode="zeros", align_corners=False)
+    moved = F.grid_sample(values, grid, mode="bilinear", padding_mode=outside, align_corners=False)
     if images.dtype == torch.uint8:
         moved = moved.round_().clamp_(0, 255)
     return moved.to(images.dtype)

@@ -78,11 +78,17 @@ class Closure:
 
     def target(self, index: ArrayLike) -> NDArray[np.float32]:
         """The (b, b) target of a batch of b items: 1 same, 0 different, NaN unknown; 1 on the diagonal."""
-        there, place = np.unique(self.component[np.asarray(index, dtype=np.int64)], return_inverse=True)
-        known = self._different_among(there)
-        target = np.where(known | known.T, np.float32(0), np.float32(np.nan))
+        place, different = self.among(index)
+        target = np.where(different, np.float32(0), np.float32(np.nan))
         np.fill_diagonal(target, 1)
         return target[place[:, None], place]  # (b, b)
+
+    def among(self, index: ArrayLike) -> tuple[Ints, NDArray[np.bool_]]:
+        """What is known of a batch of b items: the place of each among its u components, (b,), and which of these are
+        different, (u, u).
+        """
+        there, place = np.unique(self.component[np.asarray(index, dtype=np.int64)], return_inverse=True)
+        return place, self._different_among(there)
 
     def answers_about(self, i: ArrayLike, j: ArrayLike) -> NDArray[np.float32]:
         """What is known of the pairs (i, j), one by one: 1 same, 0 different, NaN unknown."""
@@ -92,7 +98,7 @@ class Closure:
         return np.where(a == b, np.float32(1), unknown)
 
     def _different_among(self, there: Ints) -> NDArray[np.bool_]:
-        """(u, u) Which of u components, sorted, are different, above the diagonal.
+        """(u, u) Which of u components, sorted, are different.
 
         A component with few differences has them all looked through; one with many is asked about each of the others.
         """
@@ -105,9 +111,11 @@ class Closure:
         other = self.different_keys[starts[row] + offset] % self.n_components
         column = np.searchsorted(there, other)
         hit = np.append(there, -1)[column] == other
-        known[row[hit], column[hit]] = True
+        row, column = row[hit], column[hit]
+        known[row, column] = known[column, row] = True
         many = np.setdiff1d(np.arange(u), few)
         known[many] = self._are_different(there[many, None], there)
+        known[:, many] = known[many].T
         return known
 
     def _are_different(self, a: Ints, b: Ints) -> NDArray[np.bool_]:

@@ -22,7 +22,7 @@ OPTIONAL = ("weight", "annotator")
 WORDS = {"same": 1.0, "yes": 1.0, "true": 1.0, "different": 0.0, "no": 0.0, "false": 0.0}
 NUMBER = r"^[+-]?([0-9]+[.]?[0-9]*|[.][0-9]+)([eE][+-]?[0-9]+)?$"
 ROW_NUMBER = r"^(0|[1-9][0-9]{0,17})$"  # not 007, which is an id
-LARGEST_ROW = 2**26  # a number beyond it is an id: no one counts rows that far, and closure has an entry for each row
+ROWS, ROWS_PER_ANSWER, MOST_ROWS = 2**23, 64, 2**26  # see `are_rows`
 
 REMEDIES = {
     "ids": "Give each item an id.",
@@ -63,7 +63,7 @@ def items(left: Column, right: Column, source: Source) -> tuple[Ints, Ints, Obje
     m = len(source.lines)
     if not (is_text(left.type) or is_text(right.type)):
         numbers = np.concatenate([whole_numbers("left", left, source), whole_numbers("right", right, source)])
-        if numbers.size == 0 or numbers.max() < LARGEST_ROW:
+        if are_rows(numbers, m):
             return _halves(numbers, None, m)
         distinct, place = np.unique(numbers, return_inverse=True)
         return _halves(place, distinct.astype(str).astype(object), m)
@@ -77,9 +77,21 @@ def items(left: Column, right: Column, source: Source) -> tuple[Ints, Ints, Obje
     codes = np.concatenate([merged[left_codes], merged[len(left_values) :][right_codes]])
     if pc.all(pc.match_substring_regex(values, ROW_NUMBER)).as_py():  # true for no values too
         rows = values.cast(pa.int64()).to_numpy()
-        if rows.size == 0 or rows.max() < LARGEST_ROW:
+        if are_rows(rows, m):
             return _halves(rows[codes], None, m)
     return _halves(codes.astype(np.int64), values.to_numpy(zero_copy_only=False), m)
+
+
+def are_rows(numbers: Ints, n_answers: int) -> bool:
+    """Whether whole numbers count rows, or are ids: closure has an entry for each row, and so a few answers that name
+    a far row would take gigabytes.
+
+    >>> are_rows(np.array([7, 5_000_000]), 1), are_rows(np.array([7, 50_000_000]), 1)
+    (True, False)
+    >>> are_rows(np.array([7, 50_000_000]), 1_000_000)
+    True
+    """
+    return not numbers.size or bool(numbers.max() < min(max(ROWS, ROWS_PER_ANSWER * n_answers), MOST_ROWS))
 
 
 def answers(given: Column, source: Source) -> Floats:

@@ -77,6 +77,7 @@ AUGMENTATION: dict[str, Kind] = {
     "translate": NUMBER,
     "scale": ("two numbers in rising order", _span),
     "shear": NUMBER,
+    "area": ("two numbers in rising order", _span),
 }
 
 

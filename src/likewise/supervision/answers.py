@@ -6,7 +6,8 @@ A pair that nobody was asked about either counts for nothing or, with `unlabelle
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Protocol
+from dataclasses import dataclass
+from typing import Any, Protocol
 
 import numpy as np
 import torch
@@ -14,61 +15,99 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.sparse import coo_array
 from torch import Tensor, nn
 
-from likewise.criteria import flipped_mcl, mcl
+from likewise.criteria import LabelTable, Overlay, PairTable, Told, flipped_mcl, known_pairs, mcl
 from likewise.pairs import Closure, Pairs
-from likewise.supervision.pseudo import pseudo_similarity
+from likewise.supervision.pseudo import item_numbers, pseudo_similarity
 
-Floats = NDArray[np.float32]
+Device = torch.device | str
 
 
 class Known(Protocol):
     """What is known of the pairs of any batch of items."""
 
-    def among(self, index: ArrayLike) -> tuple[Floats, Floats | None]:
-        """For b items same (b, b), NaN where unknown, and weight (b, b), or None where all count alike."""
+    def among(self, index: ArrayLike, device: Device = "cpu") -> PairTable:
+        """The target of a batch of b items."""
 
 
 class LabelKnowledge:
     """Labels, of which only same or different is used; -1 is unknown.
 
-    >>> LabelKnowledge(np.array([4, 4, -1])).among([0, 1, 2])[0]
-    array([[ 1.,  1., nan],
-           [ 1.,  1., nan],
-           [nan, nan, nan]], dtype=float32)
+    >>> LabelKnowledge(np.array([4, 4, -1])).among([0, 1, 2]).tile(slice(0, 1), slice(0, 3))
+    Told(different=tensor([[0., 0., 1.]]), weight=tensor([[1., 1., 0.]]))
     """
 
-    def __init__(self, labels: NDArray[np.int64], weight: Floats | None = None) -> None:
-        self.labels, self.weight = labels, weight  # (n,), (n,): the weight of a pair is the product of its items'
+    def __init__(self, labels: NDArray[np.int64], weight: NDArray[np.float32] | None = None) -> None:
+        known = (labels >= 0).astype(np.float32)
+        self.labels = torch.from_numpy(np.unique(labels, return_inverse=True)[1]).float()  # (n,)
+        self.weight = torch.from_numpy(known if weight is None else known * weight)  # (n,)
 
-    def among(self, index: ArrayLike) -> tuple[Floats, Floats | None]:
-        labels = self.labels[np.asarray(index)]
-        same = (labels[:, None] == labels).astype(np.float32)
-        same[labels < 0] = same[:, labels < 0] = np.nan
-        if self.weight is None:
-            return same, None
-        weight = self.weight[np.asarray(index)]
-        return same, np.outer(weight, weight)
+    def among(self, index: ArrayLike, device: Device = "cpu") -> LabelTable:
+        rows = torch.from_numpy(np.asarray(index))
+        return LabelTable(self.labels[rows].to(device), self.weight[rows].to(device))
+
+
+@dataclass(frozen=True, slots=True)
+class ClosureTable:
+    """What follows from answers, each with weight 1."""
+
+    place: Tensor  # (b,) of the component of each item
+    answer: Tensor  # uint8 (u, u) of each two components: 0 unknown, 1 different, 2 the same
+
+    certain = True
+
+    def tile(self, rows: slice, columns: slice) -> Told:
+        answer = self.answer[self.place[rows]].index_select(1, self.place[columns])
+        return Told(answer == 1, answer > 0)
+
+
+class ClosureKnowledge:
+    """All that follows from answers; the closure may be on disk."""
+
+    def __init__(self, closure: Closure) -> None:
+        self.closure = closure
+
+    def among(self, index: ArrayLike, device: Device = "cpu") -> ClosureTable:
+        place, different = self.closure.among(index)
+        answer = torch.from_numpy(different.view(np.uint8)).fill_diagonal_(2)
+        return ClosureTable(torch.from_numpy(place).to(device), answer.to(device))
+
+
+@dataclass(frozen=True, slots=True)
+class AnswerTable:
+    """Answers one by one, sparse (b, b): the sum of the weights of each pair, and of weight * same."""
+
+    weight: Any
+    said: Any
+    device: Device
+
+    certain = False
+
+    def tile(self, rows: slice, columns: slice) -> Told:
+        weight, said = (
+            torch.from_numpy(matrix[rows, columns].toarray().astype(np.float32)).to(self.device)
+            for matrix in (self.weight, self.said)
+        )
+        same = torch.where(weight > 0, said / weight, 0.0).clamp_(0, 1)
+        return Told(1 - same, weight)
 
 
 class AnswerKnowledge:
     """Answers with their weights and, with `implied`, all that follows from them (see `Closure`), each with weight 1.
 
     >>> pairs = Pairs.from_arrays([(0, 1), (1, 2)], [1, 0])
-    >>> AnswerKnowledge(pairs).among([0, 2])[0]
-    array([[1., 0.],
-           [0., 1.]], dtype=float32)
-    >>> AnswerKnowledge(pairs, implied=False).among([0, 2])[0]
-    array([[nan, nan],
-           [nan, nan]], dtype=float32)
+    >>> AnswerKnowledge(pairs).among([0, 2]).tile(slice(0, 1), slice(1, 2))
+    Told(different=tensor([[True]]), weight=tensor([[True]]))
+    >>> AnswerKnowledge(pairs, implied=False).among([0, 2]).tile(slice(0, 1), slice(1, 2)).weight
+    tensor([[0.]])
     """
 
     def __init__(self, pairs: Pairs, *, implied: bool = True) -> None:
-        self.closure = pairs.closure() if implied else None
+        self.implied = ClosureKnowledge(pairs.closure()) if implied else None
         plain = bool(np.isin(pairs.same, (0, 1)).all() and (pairs.weight == 1).all())
         self.listed = None if implied and plain else self._matrices(pairs)
 
     @staticmethod
-    def _matrices(pairs: Pairs) -> tuple[object, object]:
+    def _matrices(pairs: Pairs) -> tuple[Any, Any]:
         """Sparse (n, n), each pair both ways: the sum of the weights, and of weight * same."""
         place = np.concatenate([pairs.left, pairs.right]), np.concatenate([pairs.right, pairs.left])
         weight = np.tile(pairs.weight, 2)
@@ -76,26 +115,32 @@ class AnswerKnowledge:
         shape = (pairs.n_items, pairs.n_items)
         return coo_array((weight, place), shape).tocsr(), coo_array((said, place), shape).tocsr()
 
-    def among(self, index: ArrayLike) -> tuple[Floats, Floats | None]:
-        index = np.asarray(index)
-        b = len(index)
-        same = np.full((b, b), np.nan, dtype=np.float32) if self.closure is None else self.closure.target(index)
+    def among(self, index: ArrayLike, device: Device = "cpu") -> PairTable:
+        rows = np.asarray(index)
+        implied = None if self.implied is None else self.implied.among(rows, device)
         if self.listed is None:
-            return same, None
-        weight, said = (np.asarray(matrix[index][:, index].todense()) for matrix in self.listed)  # type: ignore[index]
-        answered = weight > 0
-        np.divide(said, weight, out=same, where=answered)
-        return np.clip(same, 0, 1), np.where(answered, weight, ~np.isnan(same)).astype(np.float32)
+            assert implied is not None
+            return implied
+        weight, said = (matrix[rows][:, rows] for matrix in self.listed)
+        listed = AnswerTable(weight, said, device)
+        return listed if implied is None else Overlay(listed, implied)
 
 
-class ClosureKnowledge:
-    """All that follows from answers, each with weight 1; the closure may be on disk."""
+@dataclass(frozen=True, slots=True)
+class BetweenItems:
+    """A table, of which the pairs of two views of one item do not count: they are no answer."""
 
-    def __init__(self, closure: Closure) -> None:
-        self.closure = closure
+    table: PairTable
+    item: Tensor  # (b,) as float32, see `item_numbers`
 
-    def among(self, index: ArrayLike) -> tuple[Floats, Floats | None]:
-        return self.closure.target(index), None
+    @property
+    def certain(self) -> bool:
+        return self.table.certain
+
+    def tile(self, rows: slice, columns: slice) -> Told:
+        different, weight = self.table.tile(rows, columns)
+        others = self.item[rows, None] != self.item[columns]
+        return Told(different, others if weight is None else weight * others)
 
 
 class AnsweredBatch(Protocol):
@@ -136,17 +181,19 @@ def answers_objective(
 
     def objective(network: nn.Module, batch: AnsweredBatch) -> tuple[Tensor, Tensor]:
         logits = network(batch.inputs)
-        values = logits.float()
-        found, found_weight = known.among(batch.index.cpu().numpy())
-        same = torch.from_numpy(found).to(values.device)
-        weight = None if found_weight is None else torch.from_numpy(found_weight).to(values.device)
-        same[batch.index[:, None] == batch.index] = torch.nan  # views of one item are no answer
+        values, index = logits.float(), batch.index.to(logits.device)
+        same = BetweenItems(known.among(batch.index.cpu().numpy(), logits.device), item_numbers(index))
         rate = network.flip if isinstance(network, AnsweringNetwork) else flip
         sound = isinstance(rate, float) and not rate
-        loss = mcl(values, same, weight=weight) if sound else flipped_mcl(values, same, rate, weight)
+        loss = mcl(values, same) if sound else _flipped(values, same, rate)
         if unlabelled:
-            pseudo = pseudo_similarity(logits, batch.index)
-            loss = loss + mcl(values, torch.where(same.isnan(), pseudo, same) if sound else pseudo)
+            pseudo = pseudo_similarity(logits, index)
+            loss = loss + mcl(values, Overlay(same, pseudo) if sound else pseudo)
         return loss, logits
 
     return objective
+
+
+def _flipped(logits: Tensor, table: PairTable, rate: float | Tensor) -> Tensor:
+    pairs, same, weight = known_pairs(table, len(logits))
+    return flipped_mcl(logits, same, rate, weight, pairs=pairs)
