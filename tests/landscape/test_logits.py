@@ -9,7 +9,7 @@ import torch
 from torch import Tensor, nn
 
 from likewise.landscape.any_network import AnyNetwork
-from likewise.landscape.blocks import BlockNetwork, moments_of
+from likewise.landscape.blocks import Block, BlockNetwork, linear_map, moments_of, squares
 from likewise.landscape.directions import mutual_plane, random_plane
 from likewise.landscape.plane import Plane, weights_of
 from likewise.networks import VGG, PreActResNet
@@ -139,3 +139,15 @@ def test_moments() -> None:
     mean, variance = moments_of(pixels)
     torch.testing.assert_close(mean, pixels.double().mean((0, 1, 2)).float())
     torch.testing.assert_close(variance, pixels.double().var((0, 1, 2), correction=0).float(), rtol=1e-4, atol=1e-5)
+
+
+def test_the_pixels_of_squares_apart_are_the_same_pixels() -> None:
+    layer = nn.Conv2d(3, 2, 5, padding=2, bias=False)
+    block = Block("0.weight", "1", 1e-5, layer, pool=True)
+    pixels = torch.randn(4, 6, 8, 3)
+    assert block.as_squares(2, pixels)
+    assert not block.as_squares(2, pixels[:, :5])
+    apart, whole = squares(block, pixels, layer.weight), linear_map(block, pixels, layer.weight)
+    for row in range(2):
+        for column in range(2):
+            torch.testing.assert_close(apart[:, :, :, 2 * row + column], whole[:, row::2, column::2])

@@ -28,7 +28,7 @@ from likewise.machine import machine
 from likewise.networks import build
 from likewise.training.batches import channels_last
 
-ITEMS, POINTS, REPEATS = 1000, 24, 3
+ITEMS, POINTS, REPEATS = 1000, 91, 3  # a row of the usual grid
 BATCH, SIDE, N_CLASSES, TOGETHER = 100, 28, 10, 4  # vmap has the weights of four points at once
 LOSSES = ("ce", "mcl", "kcl")
 AT_LEAST = 3.0  # loop / ours

@@ -9,7 +9,8 @@ are such rows, with a last linear layer. Compared with calling the network at ea
 - three quarters of every batch-norm before a pooling. It keeps or turns the order of the pixels, so the pooling can
   come first: the largest pixel where the scale is positive, the smallest where it is negative;
 - copies. The channels of a pixel lie together all the way, and the weights behind the flattening are ordered like that;
-- half-empty vectors. With AVX2, a convolution to 50 channels takes 1.3 times as long as one to 48 and one to 8.
+- half-empty vectors. With AVX2, a convolution to 50 channels takes 1.3 times as long as one to 48 and one to 8. The two
+  that are left over fill a vector where a pooling follows: the four pixels of a square become channels (`squares`).
 """
 
 from __future__ import annotations
@@ -41,6 +42,16 @@ class Block:
     convolution: nn.Conv2d | None  # None: a matrix
     pool: bool
     parts: tuple[slice, ...] = (slice(None),)  # of the channels, to be computed one after the other
+
+    def as_squares(self, channels: int, pixels: Tensor) -> bool:
+        """Whether the four pixels of a pooled square are to be channels: they fill no more than two vectors then."""
+        layer = self.convolution
+        if layer is None or not self.pool or 4 * channels > 2 * VECTOR or layer.stride != (1, 1):
+            return False
+        if isinstance(layer.padding, str):
+            return False
+        sides = zip(pixels.shape[1:3], layer.kernel_size, layer.padding, strict=True)
+        return all((size + 2 * padding - kernel + 1) % 2 == 0 for size, kernel, padding in sides)
 
 
 class Moments(NamedTuple):
@@ -83,13 +94,19 @@ class BlockNetwork:
         out = shared.at(beta, point)
         for block in self.blocks[1:]:
             parts = [self._channels(block, out, point, part) for part in block.parts]
-            out = parts[0] if len(parts) == 1 else torch.cat(parts, -1)
+            out = (parts[0] if len(parts) == 1 else torch.cat(parts, -1)).relu_()
         return linear(out.flatten(1), point["last.weight"], point["last.bias"])  # (b, K)
 
     def _channels(self, block: Block, pixels: Tensor, point: Weights, part: slice) -> Tensor:
-        mapped = linear_map(block, pixels, point[block.weight][part])
+        weight = point[block.weight][part]
+        if block.as_squares(len(weight), pixels):
+            mapped = squares(block, pixels, weight)  # (n, H/2, W/2, 4, C)
+            pooled = _pooling_of(mapped.unbind(-2))
+        else:
+            mapped = linear_map(block, pixels, weight)
+            pooled = _pooling(mapped)
         moments = moments_of(mapped) if self.recompute else None
-        return norm_and_relu(block, _pooling(mapped) if block.pool else mapped, moments, point, part)
+        return norm(block, pooled if block.pool else mapped, moments, point, part)
 
 
 class SharedMap:
@@ -121,7 +138,7 @@ class SharedMap:
             one, two, three, four = self._mapped(beta)
             return choice(choice(one, two, out=one), choice(three, four, out=three), out=one)
 
-        return norm_and_relu(self.block, pooled if self.block.pool else self._mapped(beta), moments, point)
+        return norm(self.block, pooled if self.block.pool else self._mapped(beta), moments, point).relu_()
 
     def _mapped(self, beta: float) -> Tensor:
         return torch.add(self.a, self.b, alpha=beta, out=self.mapped)
@@ -138,10 +155,27 @@ def linear_map(block: Block, pixels: Tensor, weight: Tensor) -> Tensor:
     return out.permute(0, 2, 3, 1)[..., :channels].contiguous()  # mostly as the convolution left it
 
 
-def norm_and_relu(
+def squares(block: Block, pixels: Tensor, weight: Tensor) -> Tensor:
+    """The same convolution with the four pixels of each 2x2 square apart, (n, H/2, W/2, 4, C).
+
+    One filter for each of the four: the given one, moved by a row or a column or both within a frame that is larger by
+    one, which goes over the image in steps of two.
+    """
+    assert block.convolution is not None
+    channels, inputs, high, wide = weight.shape
+    moved = weight.new_zeros(2, 2, channels, inputs, high + 1, wide + 1)
+    for row in range(2):
+        for column in range(2):
+            moved[row, column, :, :, row : row + high, column : column + wide] = weight
+    out = conv2d(pixels.permute(0, 3, 1, 2), moved.flatten(0, 2), None, 2, block.convolution.padding)
+    out = out.permute(0, 2, 3, 1)
+    return out.reshape(*out.shape[:3], 4, channels)
+
+
+def norm(
     block: Block, mapped: Tensor | Pooled, moments: Moments | None, point: Weights, part: slice = slice(None)
 ) -> Tensor:
-    """Batch-norm as one scale and one shift, after the pooling where there is one, and ReLU."""
+    """Batch-norm as one scale and one shift, after the pooling where there is one."""
     if moments is None:
         moments = Moments(point[f"{block.norm}.running_mean"][part], point[f"{block.norm}.running_var"][part])
     scale = point[f"{block.norm}.weight"][part] * torch.rsqrt(moments.variance + block.epsilon)
@@ -151,7 +185,7 @@ def norm_and_relu(
         if bool((scale < 0).any()):
             largest = mapped.clone()  # the two poolings may use the same memory
             mapped = torch.where(scale < 0, pooled(torch.minimum), largest)
-    return torch.addcmul(shift, mapped, scale).relu_()
+    return torch.addcmul(shift, mapped, scale)
 
 
 def moments_of(mapped: Tensor) -> Moments:
@@ -170,6 +204,12 @@ def _pooling(mapped: Tensor) -> Pooled:
         return choice(rows[:, :, 0:-1:2], rows[:, :, 1::2])
 
     return pooled
+
+
+def _pooling_of(quarters: Sequence[Tensor]) -> Pooled:
+    """The same where the pixels of each square are apart."""
+    one, two, three, four = quarters
+    return lambda choice: choice(choice(one, two), choice(three, four))
 
 
 def _quarters(mapped: Tensor) -> Tensor:

@@ -52,5 +52,5 @@ def pseudo_similarity(logits: Tensor, index: Tensor, *, averaged: bool = True) -
 
 def item_numbers(index: Tensor) -> Tensor:
     """Items numbered from 0 as float32, which compare several times faster than int64. (b,)"""
-    _, place = torch.unique(index, return_inverse=True)
-    return place.to(torch.float32)
+    place: Tensor = torch.unique(index, return_inverse=True)[1]
+    return place.float()
