@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from scipy.sparse.linalg import ArpackNoConvergence
 from sklearn.manifold import spectral_embedding
 
-from likewise.supervision import cosine_affinity, diffusion_rows, spectral_opinions, spectral_partition
+from likewise.supervision import cosine_affinity, diffusion_rows, partition, spectral_opinions, spectral_partition
 from likewise.supervision.partition import spectral_rows
 
 
@@ -136,3 +137,24 @@ def test_diffusion_is_a_matrix_power_of_the_walk() -> None:
 @pytest.mark.parametrize("n", [2, 3])
 def test_diffusion_of_few_items(n: int) -> None:
     assert np.isfinite(diffusion_rows(np.eye(n))).all()
+
+
+def test_a_large_pile_has_the_same_rows_by_products_with_vectors(monkeypatch: pytest.MonkeyPatch) -> None:
+    random = np.random.default_rng(5)
+    z = random.normal(size=(6, 16))[np.arange(300) % 6] + 0.5 * random.normal(size=(300, 16))
+    z /= np.linalg.norm(z, axis=1, keepdims=True)
+    found = []
+    for least in (1000, 100):
+        monkeypatch.setattr(partition, "LANCZOS_FROM", least)
+        found.append((spectral_rows(cosine_affinity(z), 6), diffusion_rows(z)))
+    for whole, products in zip(*found, strict=True):
+        np.testing.assert_allclose(products @ products.T, whole @ whole.T, atol=1e-6)
+
+
+def test_where_products_do_not_lead_to_an_end_the_whole_matrix_is_taken(monkeypatch: pytest.MonkeyPatch) -> None:
+    def stuck(*given: object, **further: object) -> None:
+        raise ArpackNoConvergence("no end", np.zeros(0), np.zeros((0, 0)))
+
+    monkeypatch.setattr(partition, "LANCZOS_FROM", 1)
+    monkeypatch.setattr(partition, "eigsh", stuck)
+    assert agrees(spectral_partition(np.kron(np.eye(3), np.ones((4, 4))), 3), np.repeat([0, 1, 2], 4))

@@ -183,17 +183,17 @@ BUDGETS = (
     Budget(
         "fit",
         "items",
-        20_000,
+        50_000,
         _both(1, 1),
-        _both(120, 2000),
-        lambda folder, n: _fit(folder, MadeUp(folder, n), 5000, "--epochs", 1),
+        _both(240, 2500),
+        lambda folder, n: _fit(folder, MadeUp(folder, n), 5000, "--epochs", 1, "--batch-size", 500),
     ),
     Budget(
         "fit",
         "answers",
-        100_000,
+        300_000,
         _both(1, 1),
-        _both(60, 2000),
+        _both(120, 3000),
         lambda folder, n: _fit(folder, MadeUp(folder, 20_000), n, "--epochs", 1),
     ),
     Budget(
@@ -215,9 +215,9 @@ BUDGETS = (
     Budget(
         "semi",
         "items",
-        5000,
+        20_000,
         _both(1, 1),
-        _both(60, 1000),
+        _both(120, 1500),
         lambda folder, n: [
             *("semi", MadeUp(folder, n).items(), "--labels", MadeUp(folder, n).labels(100)),
             *("--out", folder / "run", "--epochs", 3),

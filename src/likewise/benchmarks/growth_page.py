@@ -27,7 +27,7 @@ What must fit into memory, and what need not:
 - `discover` looks at all pairs of at most 4,000 items of the pile, drawn at random, and puts the others in the classes
   it found among them: quadratic up to there, linear beyond.
 - MCL and KCL need memory for the outputs of a batch and their gradient, (b, K), and none for its b x b pairs; `fit`
-  holds the answers about these pairs, which are 4 MB in a batch of 1,000.
+  holds a byte for each two groups of items that answers have joined, at most 1 MB in a batch of 1,000.
 - `cluster` keeps what the method needs: k-means the items, the spectral and kernel methods (csp, cosc, lsc, skkm, sklr,
   skms) a matrix of all pairs of items.
 - `landscape` needs no more memory for a finer grid, and time in proportion to its points.

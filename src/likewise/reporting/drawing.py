@@ -52,13 +52,13 @@ def frame(axes: Axes, title: str, below: str) -> None:
     axes.spines["bottom"].set_color(LIGHT["rule"])
 
 
-def legend(figure: Figure, keys: Mapping[str, Line2D]) -> None:
-    """The names and their lines above the panels, in one row where the figure is wide."""
+def legend(figure: Figure, keys: Mapping[str, Line2D], columns: int | None = None) -> None:
+    """The names and their lines above the panels, by default in one row where the figure is wide."""
     drawn = figure.legend(
         list(keys.values()),
         ["name"] * len(keys),
         loc="outside upper left",
-        ncols=len(keys) if figure.get_figwidth() > WIDEST_COLUMN else 1,
+        ncols=columns or (len(keys) if figure.get_figwidth() > WIDEST_COLUMN else 1),
         frameon=False,
     )
     for text, name in zip(drawn.get_texts(), keys, strict=True):

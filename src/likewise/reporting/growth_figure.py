@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
+from matplotlib.ticker import LogLocator
 
 from likewise.reporting.drawing import frame, legend, new_figure, svg_file
 from likewise.reporting.style import LIGHT, learner_colour
 
-SIZE = (9.2, 5.4)
+SIZE = (9.2, 6.2)
 DASHES = ("-", "--", ":")  # once the colours are used up
 
 
@@ -40,12 +40,7 @@ def growth_figure(lines: Sequence[Line]) -> bytes:
         axes.set_yscale("log")
         axes.set_xticks([1, 3.16, 10], ["1", "3.2", "10"])
         axes.minorticks_off()
+        axes.yaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
         axes.yaxis.set_major_formatter(lambda value, _: f"{value:g}")
-    _in_columns(figure, keys)
+    legend(figure, keys, columns=3)
     return svg_file(figure)
-
-
-def _in_columns(figure: Figure, keys: dict[str, Line2D]) -> None:
-    legend(figure, keys)
-    (drawn,) = figure.legends
-    drawn.set_ncols(3)
