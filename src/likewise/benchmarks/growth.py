@@ -22,7 +22,7 @@ from likewise.benchmarks.made_up import MadeUp
 
 COSTS = ("cpu_seconds", "mebibytes")
 NOISE = 0.1  # of the first cost: a difference of less means nothing
-SLACK = 0.25  # of an exponent, before it counts as more than was stated
+SLACK = 0.5  # half way from linear to quadratic: three sizes measure an exponent no better than to a few tenths
 
 Arguments = Callable[[Path, int], list[object]]
 

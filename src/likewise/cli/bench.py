@@ -134,7 +134,7 @@ def distributed(
 def landscape(
     out: Annotated[Path, typer.Option(help="The JSON file to write.")] = Path("benchmarks/landscape.json"),
     items: Annotated[int, typer.Option(min=2, help="How many images the losses are over.")] = 1000,
-    points: Annotated[int, typer.Option(min=1, help="Of one row of the grid.")] = 24,
+    points: Annotated[int, typer.Option(min=1, help="Of one row of the grid.")] = 91,
     repeats: Annotated[int, typer.Option(min=1, help="Rounds.")] = 3,
     threads: Annotated[int | None, typer.Option(min=1, help="Threads; as many as torch takes where not given.")] = None,
 ) -> None:
