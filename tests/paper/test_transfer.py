@@ -152,7 +152,7 @@ def test_choices_are_made_on_alphabets_whose_characters_are_not_learned(
 
 def test_what_each_recipe_is_said_to_have_done() -> None:
     told = transfer.told(TransferEntry(PAPER, "mcl", "true", epochs=5))
-    assert told["similarity"]["batch_size"] == 200  # type: ignore[index]
+    assert told["similarity"]["batch_size"] == 100  # type: ignore[index]
     assert (told["training"]["epochs"], told["training"]["batch_size"]) == (5, 100)  # type: ignore[index]
     told = transfer.told(TransferEntry(BEST, "mcl", "true", seed=4))  # the estimators know the rest
     assert (told["similarity"], told["training"]) == ({"epochs": 15, "seed": 4}, {"epochs": 10, "seed": 4})
