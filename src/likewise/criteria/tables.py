@@ -6,7 +6,7 @@ A `PairTable` may take the place of the matrix in `mcl(logits, same)` and `kcl(l
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import NamedTuple, Protocol, runtime_checkable
+from typing import NamedTuple, Protocol
 
 import torch
 from torch import Tensor
@@ -19,7 +19,6 @@ class Told(NamedTuple):
     weight: Tensor | None  # 0 where the pair is unknown; None: every pair counts 1
 
 
-@runtime_checkable
 class PairTable(Protocol):
     """The target of a batch. It is symmetric."""
 
