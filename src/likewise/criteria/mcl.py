@@ -91,20 +91,24 @@ class _Likelihood:
         self.sure = float(most) > NEAR_ONE or float(least) < self.floor**0.5  # else floats hold all that is needed
         self._not_p: Tensor | None = None
         self._logs: tuple[Tensor, Tensor] | None = None
-        if learn:
-            self.pull = torch.zeros_like(self.p)  # (b, K): sum_j G(i, j) p_j
-            self.direct: Tensor | None = None  # (b, K): gradient of the pairs computed in log space
+        self.pull: Tensor | None = None  # (b, K): sum_j G(i, j) p_j
+        self.direct: Tensor | None = None  # (b, K): gradient of the pairs computed in log space
 
     def tile(self, tile: Tile) -> Tensor:
         p_rows = take(self.p, tile.rows)
         p_columns = p_rows if tile.square else self.p[tile.columns]
-        s_hat = linear(p_rows, p_columns)  # p_rows @ p_columns.T
-        exact = linear(p_rows, self._complement()[tile.columns]) if self.sure else None  # 1 - s_hat
-        if tile.certain:
-            loss, slope, violated = self._certain(s_hat, exact, tile.different)
+        violated = None
+        if tile.certain and not self.sure:  # -s_hat where same, 1 - s_hat where different: G is its inverse
+            slope = tile.different.addmm_(p_rows, p_columns.T, alpha=-1).reciprocal_()
+            loss = slope.abs().log_()
         else:
-            apart = 1 - s_hat if exact is None else torch.where(s_hat > NEAR_ONE, exact, 1 - s_hat)
-            loss, slope, violated = self._soft(s_hat, apart, 1 - tile.different)
+            s_hat = linear(p_rows, p_columns)  # p_rows @ p_columns.T
+            exact = linear(p_rows, self._complement()[tile.columns]) if self.sure else 1 - s_hat
+            if tile.certain:
+                loss, slope, violated = self._certain(s_hat, exact, tile.different)
+            else:
+                apart = torch.where(s_hat > NEAR_ONE, exact, 1 - s_hat) if self.sure else exact
+                loss, slope, violated = self._soft(s_hat, apart, 1 - tile.different)
         if tile.weight is not None:
             loss *= tile.weight
             slope *= tile.weight
@@ -120,10 +124,13 @@ class _Likelihood:
         if tile.skips_diagonal:
             loss.fill_diagonal_(0)
             slope.fill_diagonal_(0)
-        if self.learn:
-            take(self.pull, tile.rows).addmm_(slope, p_columns)
+        if self.learn and len(p_rows) == len(self.p):
+            self.pull = slope @ p_columns
+        elif self.learn:
+            pull = self._pull()
+            pull[tile.rows].addmm_(slope, p_columns)
             if not tile.square:  # a square holds the other half of its pairs itself
-                self.pull[tile.columns].addmm_(slope.T, p_rows)
+                pull[tile.columns].addmm_(slope.T, p_rows)
         return loss
 
     def listed(self, pairs: Listing) -> Tensor:
@@ -137,11 +144,11 @@ class _Likelihood:
             loss[violated] = self._in_log_space(left[violated], right[violated], pairs.same[violated], weight[violated])
             slope[violated] = 0
         if self.learn:
-            self.pull.index_add_(0, left, slope[:, None] * p_right).index_add_(0, right, slope[:, None] * p_left)
+            self._pull().index_add_(0, left, slope[:, None] * p_right).index_add_(0, right, slope[:, None] * p_left)
         return loss
 
     def gradient(self) -> Tensor:
-        gradient = torch._softmax_backward_data(self.pull, self.p, 1, self.dtype)
+        gradient = torch._softmax_backward_data(self._pull(), self.p, 1, self.dtype)
         if self.direct is not None:
             gradient += self.direct
         if self.sure:
@@ -150,16 +157,17 @@ class _Likelihood:
             gradient.scatter_(1, peak, -gradient.sum(1, keepdim=True))
         return gradient
 
+    def _pull(self) -> Tensor:
+        if self.pull is None:
+            self.pull = torch.zeros_like(self.p)
+        return self.pull
+
     # Both of these give the losses; G, their derivative with respect to s_hat; and the pairs, if any, that are so
     # violated that the probability of their answer is below the floor, for which neither is to be used.
 
-    def _certain(self, s_hat: Tensor, exact: Tensor | None, different: Tensor) -> tuple[Tensor, Tensor, Tensor | None]:
+    def _certain(self, s_hat: Tensor, exact: Tensor, different: Tensor) -> tuple[Tensor, Tensor, Tensor | None]:
         """Where same is 0 or 1: the answer's probability is one number, and G is plus or minus its inverse."""
-        signed = different - s_hat  # -s_hat where same, 1 - s_hat where different
-        if exact is None:
-            slope = signed.reciprocal_()
-            return slope.abs().log_(), slope, None
-        signed = torch.where((s_hat > NEAR_ONE) & (different > 0), exact, signed)
+        signed = torch.where((s_hat > NEAR_ONE) & (different > 0), exact, different - s_hat)
         likelihood, violated = signed.abs(), None
         if float(likelihood.min()) < self.floor:
             violated = likelihood < self.floor

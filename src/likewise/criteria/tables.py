@@ -6,6 +6,7 @@ A `PairTable` may take the place of the matrix in `mcl(logits, same)` and `kcl(l
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import NamedTuple, Protocol
 
 import torch
@@ -13,7 +14,9 @@ from torch import Tensor
 
 
 class Told(NamedTuple):
-    """What a table says of the pairs of some rows with some columns, both of them (rows, columns)."""
+    """What a table says of the pairs of some rows with some columns, both of them (rows, columns), for the reader to
+    write over.
+    """
 
     different: Tensor  # 1 - same; anything in [0, 1] where the weight is 0
     weight: Tensor | None  # 0 where the pair is unknown; None: every pair counts 1
@@ -30,7 +33,7 @@ class PairTable(Protocol):
         """What is said of these pairs."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)  # not frozen, which takes as long to make as to read in a small batch
 class LabelTable:
     """The pairs with equal labels are the same."""
 
@@ -108,7 +111,7 @@ class Overlay:
 
 def known_pairs(table: PairTable, b: int) -> tuple[Tensor, Tensor, Tensor]:
     """The pairs i < j that a table knows, one by one: int (P, 2), same (P,) and weight (P,)."""
-    cover = places(b) or [(slice(0, 0), slice(0, 0))]
+    cover = places(b) or ((slice(0, 0), slice(0, 0)),)
     pairs, same, weight = zip(*(_known_of(table, rows, columns) for rows, columns in cover), strict=True)
     return torch.cat(pairs), torch.cat(same), torch.cat(weight)
 
@@ -140,14 +143,15 @@ def take(tensor: Tensor, rows: slice) -> Tensor:
 ROWS, COLUMNS = 256, 1024  # a tile of floats is 1 MiB: the handful in use stay in the cache
 
 
-def places(b: int, rank: int = 0, ranks: int = 1) -> list[tuple[slice, slice]]:
+@lru_cache(maxsize=64)
+def places(b: int, rank: int = 0, ranks: int = 1) -> tuple[tuple[slice, slice], ...]:
     """Rows and columns of the tiles that cover the pairs of b items, on and above the diagonal (s_hat is symmetric).
 
     Several ranks cover them together. Their rows are dealt out back and forth, because the first have most columns.
 
     >>> places(300)
-    [(slice(0, 256, None), slice(0, 256, None)), (slice(0, 256, None), slice(256, 300, None)),
-     (slice(256, 300, None), slice(256, 300, None))]
+    ((slice(0, 256, None), slice(0, 256, None)), (slice(0, 256, None), slice(256, 300, None)),
+     (slice(256, 300, None), slice(256, 300, None)))
     >>> [[rows.start for rows, columns in places(100, rank, 2) if rows == columns] for rank in range(2)]
     [[0, 75], [25, 50]]
     """
@@ -160,4 +164,4 @@ def places(b: int, rank: int = 0, ranks: int = 1) -> list[tuple[slice, slice]]:
         rows = slice(start, min(start + height, b))
         cover.append((rows, rows))
         cover += [(rows, slice(c, min(c + COLUMNS, b))) for c in range(rows.stop, b, COLUMNS)]
-    return cover
+    return tuple(cover)

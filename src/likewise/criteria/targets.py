@@ -88,7 +88,9 @@ class Grid:
         for rows, columns in places(self.items, rank, ranks):
             square = rows == columns
             different, weight = self.table.tile(rows, columns)
-            different, weight = different.to(dtype), None if weight is None else weight.to(dtype)
+            if different.dtype != dtype:
+                different = different.to(dtype)
+            weight = None if weight is None else weight.to(dtype)
             yield Tile(rows, columns, different, certain, weight, square, square and not self.self_pairs)
 
 
@@ -106,9 +108,10 @@ def read_target(
             raise ValueError("A table has its pairs and their weights in it; leave out pairs and weight.")
         return logits, Grid(b, same, self_pairs)
     same = same.to(logits.device)
-    weight = None if weight is None else weight.to(logits.device)
-    if weight is not None and not bool((torch.isfinite(weight) & (weight >= 0)).all()):
-        raise ValueError("weight must be finite and not negative; leave a pair out or give it 0 to ignore it.")
+    if weight is not None:
+        weight = weight.to(logits.device)
+        if not bool((torch.isfinite(weight) & (weight >= 0)).all()):
+            raise ValueError("weight must be finite and not negative; leave a pair out or give it 0 to ignore it.")
     if pairs is not None:
         return logits, _read_listing(b, same, pairs.to(logits.device), weight, self_pairs)
     if weight is not None and weight.shape != (b, b):
