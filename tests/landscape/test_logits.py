@@ -31,10 +31,9 @@ def check(
     recompute: bool,
 ) -> None:
     batches = [channels_last(part) for part in inputs.split(5)]
-    found = list(evaluator.logits(0.25, BETAS, batches))
-    assert len(found) == len(batches)
-    for logits, batch in zip(found, batches, strict=True):
-        for of_point, beta in zip(logits, BETAS, strict=True):
+    logits_of = evaluator.along(0.25, BETAS)
+    for batch in batches:
+        for of_point, beta in zip(logits_of(batch), BETAS, strict=True):
             wanted = reference(network, plane, 0.25, beta, batch, recompute)
             torch.testing.assert_close(of_point.double(), wanted, rtol=1e-3, atol=1e-3)
 
@@ -97,7 +96,7 @@ def test_between_solutions_stored_statistics_are_mixed(lively: Lively, items: It
     assert blocks is not None
     with torch.inference_mode():
         check(networks[0], blocks, plane, inputs, plain_logits, recompute=False)
-        (there,) = blocks.logits(1.0, [0.0], [inputs])
+        there = blocks.along(1.0, [0.0])(inputs)
         torch.testing.assert_close(there[0], networks[1].eval()(inputs), rtol=1e-3, atol=1e-3)
 
 
@@ -110,7 +109,7 @@ def test_a_negative_variance_gives_no_number(lively: Lively, items: Items) -> No
     blocks = BlockNetwork.of(network, Plane(centre, zero, down), recompute=False)
     assert blocks is not None
     with torch.inference_mode():
-        (logits,) = blocks.logits(0.0, [0.0, 2.0], [inputs])
+        logits = blocks.along(0.0, [0.0, 2.0])(inputs)
     assert logits[0].isfinite().all()
     assert logits[1].isnan().all()
 

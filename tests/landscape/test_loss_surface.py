@@ -66,6 +66,19 @@ def test_every_loss_at_every_point_is_that_of_the_network_itself(
                 assert surface[loss][i, j] == pytest.approx(wanted, rel=2e-3)
 
 
+def test_the_values_do_not_depend_on_how_many_cores_there_are(job: Job) -> None:
+    before, rows = torch.get_num_threads(), RowLosses(job)
+    found = []
+    try:
+        for threads in (1, 3):
+            torch.set_num_threads(threads)
+            found.append(rows.row(1).values)
+            assert torch.get_num_threads() == threads
+    finally:
+        torch.set_num_threads(before)
+    assert found[0].tobytes() == found[1].tobytes()
+
+
 def test_few_points_at_a_time_are_the_same_points(job: Job, monkeypatch: pytest.MonkeyPatch) -> None:
     whole = RowLosses(job).row(1).values
     monkeypatch.setattr("likewise.landscape.rows.MOST_MEBIBYTES", 1.5 * job.plane.mebibytes())

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 
 import torch
 from torch import Tensor, nn
@@ -23,9 +23,10 @@ class AnyNetwork:
             if recompute and isinstance(module, _BatchNorm):
                 module.running_mean = module.running_var = None  # it then normalises by the batch, in any mode
 
-    def logits(self, alpha: float, betas: Sequence[float], batches: Iterable[Tensor]) -> Iterator[Tensor]:
-        """For each batch the logits of all points of a row, (points, b, K)."""
+    def along(self, alpha: float, betas: Sequence[float]) -> Callable[[Tensor], Tensor]:
+        """What gives for a batch the logits of all points of a row, (points, b, K); for one batch at a time, since the
+        network has the weights of one point.
+        """
         row = self.plane.row(alpha)
         points = [self.plane.along(row, beta) for beta in betas]
-        for inputs in batches:
-            yield torch.stack([functional_call(self.network, point, (inputs,)) for point in points])
+        return lambda inputs: torch.stack([functional_call(self.network, point, (inputs,)) for point in points])

@@ -16,7 +16,7 @@ are such rows, with a last linear layer. Compared with calling the network at ea
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple, Self
 
@@ -28,6 +28,7 @@ from likewise.landscape.plane import Plane, Weights
 
 Choice = Callable[..., Tensor]  # torch.maximum or torch.minimum
 Pooled = Callable[[Choice], Tensor]
+LogitsOf = Callable[[Tensor], Tensor]
 
 VECTOR = 8  # floats of AVX2
 
@@ -80,15 +81,18 @@ class BlockNetwork:
         blocks = [_block(modules[found.start() : found.end()]) for found in re.finditer("[CL]NP?R", kinds)]
         return cls(blocks, plane, recompute=recompute)
 
-    def logits(self, alpha: float, betas: Sequence[float], batches: Iterable[Tensor]) -> Iterator[Tensor]:
-        """For each batch the logits of all points of a row, (points, b, K)."""
+    def along(self, alpha: float, betas: Sequence[float]) -> LogitsOf:
+        """What gives for a batch the logits of all points of a row, (points, b, K); for several batches at once too."""
         row, first = self.plane.row(alpha), self.blocks[0]
         points = [self.plane.along(row, beta) for beta in betas]
         eta = self.plane.eta[first.weight]
-        for inputs in batches:
+
+        def logits_of(inputs: Tensor) -> Tensor:
             shared = SharedMap(first, inputs, row[first.weight], eta, recompute=self.recompute)
             outputs = [self._forward(shared, beta, point) for beta, point in zip(betas, points, strict=True)]
-            yield torch.stack(outputs)
+            return torch.stack(outputs)
+
+        return logits_of
 
     def _forward(self, shared: SharedMap, beta: float, point: Weights) -> Tensor:
         out = shared.at(beta, point)

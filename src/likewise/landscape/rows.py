@@ -1,10 +1,15 @@
-"""One row of a surface: the losses at all points with the same alpha, which share each pass over the data."""
+"""One row of a surface: the losses at all points with the same alpha, which share each pass over the data.
+
+Where the network is made of blocks, each core has a batch of its own, and no operation is divided among cores: they
+wait for each other once a row, and not after every product of matrices. The result does not depend on their number.
+"""
 
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable, Iterator, Sequence
-from typing import NamedTuple, Protocol
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from typing import NamedTuple, Protocol, TypeVar
 
 import numpy as np
 import torch
@@ -14,7 +19,9 @@ from torch import Tensor
 from likewise.landscape.any_network import AnyNetwork
 from likewise.landscape.blocks import BlockNetwork
 from likewise.landscape.job import Axis, Job
-from likewise.landscape.losses import loss_sum
+from likewise.landscape.losses import FixedBatch, loss_sum
+
+T = TypeVar("T")
 
 MOST_MEBIBYTES = 256  # of weights, for the points that share a pass over the data
 
@@ -22,8 +29,8 @@ MOST_MEBIBYTES = 256  # of weights, for the points that share a pass over the da
 class Evaluator(Protocol):
     """A network at points of a plane."""
 
-    def logits(self, alpha: float, betas: Sequence[float], batches: Iterable[Tensor]) -> Iterator[Tensor]:
-        """For each batch the logits of all points, (points, b, K)."""
+    def along(self, alpha: float, betas: Sequence[float]) -> Callable[[Tensor], Tensor]:
+        """What gives for a batch the logits of all points, (points, b, K)."""
 
 
 def evaluator(job: Job) -> Evaluator:
@@ -54,10 +61,24 @@ class RowLosses:
         return Row(np.concatenate(parts, axis=1), time.process_time() - started)
 
     def _points(self, alpha: float, betas: Axis) -> NDArray[np.float32]:
-        sums = np.zeros((len(self.job.losses), len(betas)))
-        outputs = self.evaluator.logits(alpha, betas, (batch.inputs for batch in self.job.batches))
-        for logits, batch in zip(outputs, self.job.batches, strict=True):
-            for place, loss in enumerate(self.job.losses):
-                sums[place] += [loss_sum(loss, of_point, batch) for of_point in logits]
+        logits_of = self.evaluator.along(alpha, betas)
+
+        def sums_of(batch: FixedBatch) -> NDArray[np.float64]:  # (losses, betas)
+            with torch.inference_mode():
+                logits = logits_of(batch.inputs)
+                return np.array([[loss_sum(loss, each, batch) for each in logits] for loss in self.job.losses])
+
+        at_once = isinstance(self.evaluator, BlockNetwork)
+        sums = sum(on_a_core_each(sums_of, self.job.batches) if at_once else map(sums_of, self.job.batches))
         means: NDArray[np.float32] = (sums / self.counts[:, None]).astype(np.float32)
         return means
+
+
+def on_a_core_each(call: Callable[[T], NDArray[np.float64]], arguments: Iterable[T]) -> Iterator[NDArray[np.float64]]:
+    """What `call` gives for each argument, in their order; torch's threads work at one each."""
+    threads = torch.get_num_threads()
+    try:
+        with ThreadPoolExecutor(threads, initializer=torch.set_num_threads, initargs=(1,)) as pool:
+            yield from pool.map(call, arguments)
+    finally:
+        torch.set_num_threads(threads)
