@@ -31,7 +31,7 @@ def seeded(name: str, shape: tuple[int, ...], n_classes: int = 10) -> nn.Module:
 
 def test_names_are_those_of_the_paper_and_one_of_ours() -> None:
     assert NAMES[:6] == ("lenet", "vgg8", "vgg11", "vgg13", "vgg16", "omniglot")
-    assert NAMES[6:] == ("conv4", "resnet18", "resnet34", "resnet50", "resnet101", "mlp")
+    assert NAMES[6:] == ("conv4-wide", "conv4", "resnet18", "resnet34", "resnet50", "resnet101", "mlp")
 
 
 @pytest.mark.parametrize("shape", [(1, 32, 32), (3, 32, 32), (3, 64, 32), (5, 45, 70), (2, 105, 105)])

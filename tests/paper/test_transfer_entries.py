@@ -53,6 +53,7 @@ def test_what_the_recipes_say() -> None:
     assert PAPER.similarity == Settings(epochs=50, drops=(30, 40), batch_size=100, learning_rate=0.001)
     assert PAPER.training == Settings(epochs=150, drops=(100,), batch_size=100, learning_rate=0.001)
     assert (PAPER.network, PAPER.items, PAPER.hidden) == ("omniglot", 5, 4096)
+    assert PAPER.similarity_network == "conv4-wide"
     assert (BEST.network, BEST.similarity.epochs, BEST.training.epochs) == ("conv4", 15, 10)
     assert BEST.augmentation == Augmentation(degrees=15, translate=0.1, scale=(0.8, 1.2), shear=15)
 

@@ -13,6 +13,7 @@ STAGES: dict[str, tuple[tuple[int, ...], ...]] = {
     "vgg13": ((64, 64), (128, 128), (256, 256), (512, 512), (512, 512)),
     "vgg16": ((64, 64), (128, 128), (256, 256, 256), (512, 512, 512), (512, 512, 512)),
     "omniglot": ((64,), (128,), (256,), (256,)),
+    "conv4-wide": ((64,), (128,), (256,), (256,)),  # the same without its hidden layer, for the similarity network
     "conv4": ((32,), (64,), (128,), (256,)),  # a third of its cost, and as many features
 }
 

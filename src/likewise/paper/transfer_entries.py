@@ -40,6 +40,7 @@ class TransferRecipe:
     similarity: Settings
     items: int  # of each class in a batch of the similarity network
     hidden: int  # units of its head
+    similarity_network: str  # its backbone, where the classifiers do not start from it
     training: Settings
     augmentation: Augmentation
     expect: Mapping[str, Mapping[str, float]]  # method -> figure -> the paper's
@@ -76,12 +77,14 @@ def read_transfer_recipe(file: Traversable) -> TransferRecipe:
     top = checked(name, "", read_toml(file), TOP, required=set(TOP) - OPTIONAL)
     similarity = checked(name, "similarity", top["similarity"], TRAINING | SIMILARITY, required={"epochs"})
     items, hidden = similarity.pop("items", 4), similarity.pop("hidden", 256)
+    similarity_network = similarity.pop("network", top["network"])
     return TransferRecipe(
         name=top["name"],
         network=top["network"],
         similarity=Settings(**similarity),
         items=items,
         hidden=hidden,
+        similarity_network=similarity_network,
         training=Settings(**checked(name, "training", top["training"], TRAINING, required={"epochs"})),
         augmentation=Augmentation(**checked(name, "augmentation", top["augmentation"], AUGMENTATION)),
         expect={method: checked(name, f"expect.{method}", value, FIGURES) for method, value in top["expect"].items()},
@@ -99,7 +102,7 @@ TOP: dict[str, Kind] = {
     **dict.fromkeys(("backbone", "similarity", "training", "augmentation", "expect", "aim"), TABLE),
 }
 OPTIONAL = {"size", "subsets", "classes", "items", "backbone", "aim"}
-SIMILARITY: dict[str, Kind] = {"items": WHOLE, "hidden": WHOLE}
+SIMILARITY: dict[str, Kind] = {"items": WHOLE, "hidden": WHOLE, "network": TEXT}
 FIGURES: dict[str, Kind] = dict.fromkeys(("acc", "acc_100", "nmi", "nmi_100", "difference"), NUMBER)
 
 
