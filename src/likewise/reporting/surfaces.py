@@ -24,7 +24,7 @@ Floats = NDArray[np.float64]
 COLOURS = ("#0b3d2e", "#14694a", "#3f9a5f", "#8cc06d", "#d3dd7a", "#fff3a3")
 LEVELS = 14  # of the contours
 MOST_QUADS = 46  # a side, of a surface: more edges than that run into each other; contours have all points
-DROP = 0.95  # how far below the surface its contours lie, in heights of the surface
+DROP = 1.25  # how far below the surface its contours lie, in heights of the surface
 WIDTH, HEIGHT, HEADING = 3.9, 4.2, 0.62  # inches: of a panel, and of what stands above it
 
 
