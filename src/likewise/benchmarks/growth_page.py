@@ -11,9 +11,10 @@ OPENING = """# What each command costs
 For each command: what its cost grows with, the exponent that is promised for time and for memory when that becomes ten
 times as much, and the most it may cost at the larger size. `likewise bench growth` measures them on made-up tables of
 16 features, each command in a process of its own, and writes this page; **bold** is what missed its promise, an
-exponent by more than a half: three sizes tell linear from quadratic, and not much more. Starting up, which is mostly
-the import of torch, is part of the seconds and of the MiB, and not of the exponents. Training is measured with few
-epochs: its time is proportional to them.
+exponent by more than a half: three sizes tell linear from quadratic, and not much more. A cost that grows little next
+to what it is from the start may miss by chance, since each is measured once and comes out a tenth higher or lower the
+next time. Starting up, which is mostly the import of torch, is part of the seconds and of the MiB, and not of the
+exponents. Training is measured with few epochs: its time is proportional to them.
 
 ![Time and memory of each command](growth.svg)
 
