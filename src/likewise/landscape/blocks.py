@@ -28,7 +28,6 @@ from likewise.landscape.plane import Plane, Weights
 
 Choice = Callable[..., Tensor]  # torch.maximum or torch.minimum
 Pooled = Callable[[Choice], Tensor]
-LogitsOf = Callable[[Tensor], Tensor]
 
 VECTOR = 8  # floats of AVX2
 
@@ -81,7 +80,7 @@ class BlockNetwork:
         blocks = [_block(modules[found.start() : found.end()]) for found in re.finditer("[CL]NP?R", kinds)]
         return cls(blocks, plane, recompute=recompute)
 
-    def along(self, alpha: float, betas: Sequence[float]) -> LogitsOf:
+    def along(self, alpha: float, betas: Sequence[float]) -> Callable[[Tensor], Tensor]:
         """What gives for a batch the logits of all points of a row, (points, b, K); for several batches at once too."""
         row, first = self.plane.row(alpha), self.blocks[0]
         points = [self.plane.along(row, beta) for beta in betas]

@@ -40,7 +40,7 @@ class TransferRecipe:
     similarity: Settings
     items: int  # of each class in a batch of the similarity network
     hidden: int  # units of its head
-    similarity_network: str  # its backbone, where the classifiers do not start from it
+    similarity_network: str  # its backbone; `network` where the classifiers start from it
     training: Settings
     augmentation: Augmentation
     expect: Mapping[str, Mapping[str, float]]  # method -> figure -> the paper's

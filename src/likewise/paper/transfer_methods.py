@@ -61,8 +61,7 @@ def learn_known(entry: TransferEntry, task: Task, run: Path, backbone_run: Path 
             run=run,
         ).fit(known.inputs.numpy(), known.labels.numpy(), known.groups())
         return Learned(network, None)
-    name = recipe.similarity_network if recipe.backbone is None else recipe.network
-    backbone = build(name, known.n_classes, tuple(known.inputs.shape[1:]), seed=entry.seed)
+    backbone = build(recipe.similarity_network, known.n_classes, tuple(known.inputs.shape[1:]), seed=entry.seed)
     pile = Pile(known.inputs, task.mean, task.std, recipe.augmentation)
     if backbone_run is not None:
         backbone.load_state_dict(load_file(backbone_run / "model.safetensors"))
