@@ -33,8 +33,8 @@ def record(recipe: str = "best", method: str = "mcl", classes: str = "true", **c
         difference=3.5,
         quality={"same_precision": 0.81, "same_recall": 0.7, "different_precision": None, "different_recall": 0.99},
         piles=[
-            {"pile": "Angelic", "true_classes": 20, "n_classes": 22},
-            {"pile": "Tengwar", "true_classes": 25, "n_classes": 20},
+            {"pile": "Angelic", "true_classes": 20, "n_classes": 22, "acc": 95.25},
+            {"pile": "Tengwar", "true_classes": 25, "n_classes": 20, "acc": 87.25},
         ],
         similarity_cpu_seconds=1800.0,
         cpu_seconds=90.0,
@@ -125,8 +125,8 @@ def test_order_of_the_rows(tmp_path: Path) -> None:
 
 def test_the_number_of_characters_in_each_alphabet(tmp_path: Path) -> None:
     counted = [
-        {"pile": "Angelic", "true_classes": 20, "n_classes": 31},
-        {"pile": "Tengwar", "true_classes": 25, "n_classes": 25},
+        {"pile": "Angelic", "true_classes": 20, "n_classes": 31, "acc": 61.0},
+        {"pile": "Tengwar", "true_classes": 25, "n_classes": 25, "acc": 80.0},
     ]
     second = TransferEntry(PAPER, "kcl", "100", seed=1, epochs=9)
     text = section(
@@ -147,6 +147,25 @@ def test_the_number_of_characters_in_each_alphabet(tmp_path: Path) -> None:
 | Tengwar | 25 | 20 | 25 | 20 |
 | mean difference |  | 3.50 | 5.50 | 6.00 |
 | the paper's |  | 5.10 | 6.35 | 6.35 |
+"""
+    assert table in text
+
+
+def test_acc_in_each_alphabet(tmp_path: Path) -> None:
+    text = section(
+        tmp_path,
+        record(),
+        record("paper", "kcl", "100"),
+        record("paper", "csp"),  # one of many: in its record
+        record(name="best-mcl-true-validation-seed0", part="validation"),
+    )
+    table = """\
+### ACC in each alphabet
+
+| alphabet | characters | mcl (best), K = C | kcl (paper), unknown |
+| --- | --: | --: | --: |
+| Angelic | 20 | 95.2 | 95.2 |
+| Tengwar | 25 | 87.2 | 87.2 |
 """
     assert table in text
 

@@ -59,6 +59,7 @@ def table2_section(results: Path) -> str:
             table(HEADER, [_row(record) for record in records], NUMERIC),
             *(["".join(aims)] if aims else []),
             _similarities([record for record in records if record.quality]),
+            *_each([record for record in records if record.part == "evaluation" and record.method in {"mcl", "kcl"}]),
             *_counts([record for record in records if record.part == "evaluation" and record.classes == "100"]),
             machines(records),
             *notes(results, TABLE2),
@@ -156,6 +157,18 @@ def _column(record: TransferRecord) -> str:
     """The method and its recipe, with the seed and the schedule where these are not the usual ones."""
     further = record.name.removeprefix(f"{record.recipe}-{record.method}-{record.classes}-")
     return f"{record.method} ({record.recipe}{'' if further == 'seed0' else f', {further}'})"
+
+
+def _each(records: Sequence[TransferRecord]) -> list[str]:
+    """The ACC in each alphabet; that of the methods with fewer readers is in their records."""
+    if not records:
+        return []
+    columns = [f"{_column(record)}, {'K = C' if record.classes == 'true' else 'unknown'}" for record in records]
+    header = ("alphabet", "characters", *columns)
+    rows = []
+    for row in zip(*(record.piles for record in records), strict=True):
+        rows.append((str(row[0]["pile"]), str(row[0]["true_classes"]), *(f"{one['acc']:.1f}" for one in row)))
+    return ["### ACC in each alphabet\n", table(header, rows, set(header[1:]))]
 
 
 def _counts(records: Sequence[TransferRecord]) -> list[str]:
