@@ -150,9 +150,8 @@ def _cluster(entry: TransferEntry, learned: Learned, pile: Pile, labels: NDArray
         pairs, quality = Pairs.from_matrix(predicted > 0.5), quality_of(predicted, labels)
     fitted = method(**options).fit(items, pairs=pairs)
     outputs = np.asarray(fitted.labels_, dtype=np.int64)
-    counted = getattr(fitted, "n_clusters_", None) if options["n_clusters"] is None else None
-    n_found = max(n_outputs, int(outputs.max()) + 1)
-    return Found(outputs, n_found, counted or n_dominant(outputs, n_found), quality)
+    n_found = max(n_outputs, int(outputs.max()) + 1)  # more where the method finds their number: some have few items
+    return Found(outputs, n_found, n_dominant(outputs, n_found), quality)
 
 
 class Features(nn.Module):
