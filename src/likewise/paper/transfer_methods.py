@@ -110,7 +110,7 @@ def _learn(entry: TransferEntry, learned: Learned, pile: Pile, n_outputs: int, r
         network = copy.deepcopy(learned.backbone)
         network.last = fresh.last
     teacher = cast(SimilarityModule, learned.similarity)
-    criterion = MCL() if entry.method == "mcl" else KCL()
+    criterion = MCL() if entry.method == "mcl" else KCL(constant_target=True)  # as the reference code has it
     objective = transfer_objective(lambda inputs: teacher.similarity(inputs, adapt=True), criterion)
     batches = _batches(pile, torch.full((len(pile.inputs),), -1), entry.training)
     train(network, batches, objective, entry.training, run=run, progress=False)
