@@ -21,6 +21,7 @@ from likewise.paper import transfer_methods
 from likewise.paper.transfer_entries import TransferEntry, transfer_recipes
 from likewise.paper.transfer_methods import Found, Learned, find, learn_known
 from likewise.paper.transfer_tasks import Task, omniglot
+from likewise.supervision import transfer_objective
 
 BEST, PAPER = (replace(recipe, network="lenet") for recipe in transfer_recipes())  # smaller than theirs
 MOST = 9  # outputs where the number of classes is not known: these piles have no hundred items
@@ -144,6 +145,20 @@ def test_a_classifier_learns_what_its_teacher_says_of_each_batch(
     many = find(replace(told, classes="100"), learned, task, "Angelic", tmp_path / "many")
     sizes = np.bincount(many.outputs, minlength=MOST)
     assert (many.n_outputs, many.n_classes) == (MOST, int(np.sum(sizes >= 24 / MOST)))
+
+
+def test_kcl_is_the_reference_codes(task: Task, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """With its own gradient KCL ends with fewer outputs than classes, far below the paper's figure."""
+    criteria = []
+
+    def objective(similarity: Any, criterion: Any) -> Any:
+        criteria.append(criterion)
+        return transfer_objective(similarity, criterion)
+
+    monkeypatch.setattr(transfer_methods, "transfer_objective", objective)
+    find(entry("paper", "kcl", "true"), Learned(untrained(), None), task, "Angelic", tmp_path)
+    (kcl,) = criteria
+    assert (kcl.margin, kcl.constant_target) == (2.0, True)
 
 
 def told(method: str, classes: str, task: Task) -> Found:
