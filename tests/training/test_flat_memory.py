@@ -15,8 +15,8 @@ import pytest
 
 from likewise.pairs import Pairs
 
-ROWS, COLUMNS = 200_000, 320
-ITEMS = 4 * ROWS * COLUMNS  # bytes that the items take: 256 MB
+ROWS, COLUMNS = 400_000, 320
+ITEMS = 4 * ROWS * COLUMNS  # bytes that the items take: 512 MB; learning from disk takes 100 MB, libraries at times 150
 
 LIMITED = """
 import re, resource, sys
@@ -34,7 +34,12 @@ resource.setrlimit(resource.RLIMIT_DATA, (used + int(sys.argv[1]), resource.RLIM
 sys.argv = ["likewise", *sys.argv[2:]]
 main()
 """.replace("COLUMNS", str(COLUMNS))
-PLAIN = {"ARROW_DEFAULT_MEMORY_POOL": "system", "MALLOC_ARENA_MAX": "2"}  # nothing is set aside for later
+PLAIN = {  # nothing is set aside for later
+    "ARROW_DEFAULT_MEMORY_POOL": "system",
+    "MALLOC_ARENA_MAX": "2",
+    "MALLOC_MMAP_THRESHOLD_": "131072",
+    "OPENBLAS_NUM_THREADS": "1",
+}
 STACK = 2 * 2**20  # bytes of each thread, which count
 
 
@@ -72,6 +77,7 @@ def fit(folder: Path, out: Path, limit: int, *further: str) -> subprocess.Comple
 def test_a_table_that_fills_the_memory_is_learned_from_on_disk_alone(folder: Path, tmp_path: Path) -> None:
     learned = fit(folder, tmp_path / "disk", ITEMS, "--on-disk")
     assert "Found 3 classes" in learned.stdout, learned.stderr
-    refused = fit(folder, tmp_path / "memory", ITEMS)
-    assert refused.returncode != 0
-    assert "not enough memory" in refused.stderr
+    for limit, *further in ((ITEMS,), (ITEMS // 16, "--on-disk")):
+        refused = fit(folder, tmp_path / "refused", limit, *further)
+        assert refused.returncode != 0
+        assert refused.stderr.startswith("likewise: there is not enough memory"), refused.stderr

@@ -74,8 +74,9 @@ class Commands(TyperGroup):
 
 
 def is_out_of_memory(error: BaseException) -> bool:
-    """Torch has no exception of its own for it."""
-    return isinstance(error, MemoryError) or "allocate memory" in str(error) or "out of memory" in str(error)
+    """Torch has no exception of its own for it; oneDNN, which it calls, says no more than the last of these."""
+    signs = ("allocate memory", "out of memory", "could not create a primitive")
+    return isinstance(error, MemoryError) or any(sign in str(error) for sign in signs)
 
 
 def _tell(sentence: str) -> None:

@@ -60,7 +60,7 @@ class ParquetRows:
             # Arrow would else read ahead, all the file, or whole columns of a row group.
             with pyarrow.parquet.ParquetFile(self.path, pre_buffer=False, buffer_size=BUFFER) as file:
                 yield file
-        except InputError:
+        except (InputError, MemoryError):  # Arrow has a MemoryError that is an ArrowException too
             raise
         except (pa.ArrowException, OSError, ValueError) as error:
             reason = str(error).partition("\n")[0]

@@ -94,7 +94,7 @@ def read_parquet(path: Path) -> tuple[dict[str, Column], Source]:
         wanted = wanted_columns(file.schema_arrow.names, str(path))
         table = file.read(columns=list(wanted))
         table.validate(full=True)  # that text is UTF-8, and codes have values
-    except InputError:
+    except (InputError, MemoryError):  # Arrow has a MemoryError that is an ArrowException too
         raise
     except (pa.ArrowException, OSError, ValueError) as error:
         raise InputError(f"{path} cannot be read as Parquet ({error}); write it again.") from error

@@ -34,13 +34,17 @@ def predict_logits(
         device = torch.device("cpu") if parameter is None else parameter.device
     else:
         network.to(device)
-    logits = []
-    with evaluating(network), torch.inference_mode():
-        for start in range(0, max(len(inputs if rows is None else rows), 1), batch_size):
+    n = len(inputs if rows is None else rows)
+    logits = torch.empty(0, 0)
+    with evaluating(network), torch.no_grad():  # not inference mode: autograd is to accept the logits
+        for start in range(0, max(n, 1), batch_size):
             some = slice(start, start + batch_size)
             batch = normalise(inputs[some if rows is None else rows[some]], tuple(mean), tuple(std))
-            logits.append(network(channels_last(batch).to(device)).float().cpu())
-    return torch.cat(logits)  # outside inference mode: a plain tensor that autograd accepts
+            out = network(channels_last(batch).to(device))
+            if start == 0:  # one place for all: a small tensor kept of each batch would break the memory into pieces
+                logits = torch.empty(n, *out.shape[1:])
+            logits[some] = out
+    return logits
 
 
 @contextmanager
