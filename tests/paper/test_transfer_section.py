@@ -141,7 +141,7 @@ def test_the_number_of_characters_in_each_alphabet(tmp_path: Path) -> None:
     table = """\
 ### The number of characters, not knowing it
 
-| alphabet | characters | mcl (best) | kcl (paper) | kcl (paper, seed1-9ep) |
+| alphabet | characters | mcl (best) | kcl (paper) | kcl (paper, seed1, 9 epochs) |
 | --- | --: | --: | --: | --: |
 | Angelic | 20 | 22 | 31 | 22 |
 | Tengwar | 25 | 20 | 25 | 20 |

@@ -154,9 +154,10 @@ def _similarities(records: Sequence[TransferRecord]) -> str:
 
 
 def _column(record: TransferRecord) -> str:
-    """The method and its recipe, with the seed and the schedule where these are not the usual ones."""
-    further = record.name.removeprefix(f"{record.recipe}-{record.method}-{record.classes}-")
-    return f"{record.method} ({record.recipe}{'' if further == 'seed0' else f', {further}'})"
+    """The method and its recipe, with the seed and the epochs where these are not the usual ones."""
+    further = record.name.removeprefix(f"{record.recipe}-{record.method}-{record.classes}-").split("-")
+    unusual = [part.removesuffix("ep") + " epochs" if part.endswith("ep") else part for part in further]
+    return f"{record.method} ({', '.join([record.recipe, *(part for part in unusual if part != 'seed0')])})"
 
 
 def _each(records: Sequence[TransferRecord]) -> list[str]:
