@@ -16,7 +16,7 @@ import pytest
 from likewise.pairs import Pairs
 
 ROWS, COLUMNS = 400_000, 320
-ITEMS = 4 * ROWS * COLUMNS  # bytes that the items take: 512 MB; learning from disk takes 100 MB, libraries at times 150
+ITEMS = 4 * ROWS * COLUMNS  # bytes that the items take: 512 MB; learning from disk takes 100 MB, at times 250
 
 LIMITED = """
 import re, resource, sys
