@@ -42,7 +42,7 @@ def predict_logits(
             batch = normalise(inputs[some if rows is None else rows[some]], tuple(mean), tuple(std))
             out = network(channels_last(batch).to(device))
             if start == 0:  # one place for all: a small tensor kept of each batch would break the memory into pieces
-                logits = torch.empty(n, *out.shape[1:])
+                logits = torch.empty(n, *out.shape[1:], dtype=torch.float32, device="cpu")
             logits[some] = out
     return logits
 
