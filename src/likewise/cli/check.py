@@ -26,7 +26,8 @@ def check(
 ) -> None:
     """Count answers, close them, prove their contradictions, judge their annotators.
 
-    Ends with exit code 1 where answers contradict one another.
+    Exit code 0: the answers are consistent, or --repair wrote ones that are. 1: they contradict one another. 2: a
+    file cannot be read or written.
     """
     from likewise.pairs import Pairs, summarise
     from likewise.pairs.files import check_suffix
@@ -47,7 +48,7 @@ def check(
             raise InputError(f"{repair} cannot be written ({error.strerror}); give --repair another place.") from error
         how = "No consistent answers weigh more" if exact else "Consistent answers that weigh more may exist"
         typer.echo(f"\nWrote {repair}: {len(kept):,} answers, {len(dropped):,} dropped. {how}.")
-    if summary.closure.n_contradicted:
+    elif summary.closure.n_contradicted:
         raise typer.Exit(1)
 
 
