@@ -14,6 +14,7 @@ from sklearn.base import BaseEstimator, ClusterMixin, clone
 from sklearn.utils.validation import check_is_fitted, validate_data
 from torch import Tensor
 
+from likewise.atomic import atomic
 from likewise.errors import InputError
 from likewise.estimators.inputs import are_images, read_images, seed_of
 from likewise.estimators.pair_classifier import PairClassifier
@@ -83,6 +84,7 @@ class CategoryDiscoverer(ClusterMixin, BaseEstimator):  # type: ignore[misc]
         self.verbose = verbose
         self.run = run
 
+    @atomic
     def fit(self, X: Any, y: object = None, *, known: tuple[Any, ArrayLike] | None = None) -> Self:
         """Find the classes of X; `known` is (items, classes) of others, unless the similarity needs none."""
         inputs = self._inputs(X)

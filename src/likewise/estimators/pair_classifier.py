@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import math
 from collections.abc import Callable
 from pathlib import Path
@@ -13,6 +14,7 @@ from sklearn.metrics import accuracy_score
 from sklearn.utils.validation import _check_sample_weight, column_or_1d
 from torch import Tensor, nn
 
+from likewise.atomic import atomic
 from likewise.errors import InputError
 from likewise.estimators.inputs import InputForm
 from likewise.estimators.naming import match_names, outputs_in_use
@@ -111,6 +113,7 @@ class PairClassifier(NetworkClassifier):
         self.verbose = verbose
         self.run = run
 
+    @atomic
     def fit(
         self,
         X: Any,
@@ -133,6 +136,7 @@ class PairClassifier(NetworkClassifier):
         classes = None if labels is None else np.unique(labels)
         return self._learn(self._factory(), inputs, labels, task, self.starts)._name(inputs, labels, classes)
 
+    @atomic
     def partial_fit(
         self,
         X: Any,
@@ -156,7 +160,7 @@ class PairClassifier(NetworkClassifier):
             self.input_form_ = InputForm.of(inputs)
             self.n_outputs_ = self._n_outputs(everything)
         task = self._task(X, labels, pairs, sample_weight)
-        make = self._factory() if first else (lambda seed: self.network_)
+        make = self._factory() if first else (lambda seed: copy.deepcopy(self.network_))
         self._learn(make, self.input_form_.check(inputs), labels, task, self.starts if first else 1)
         return self._name(inputs, labels, everything) if first or not self.naming_.named else self
 

@@ -13,6 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 from torch import Tensor, nn
 from torch.nn.functional import cross_entropy
 
+from likewise.atomic import atomic
 from likewise.errors import InputError
 from likewise.estimators.inputs import InputForm
 from likewise.estimators.naming import Naming
@@ -93,6 +94,7 @@ class SemiSupervisedClassifier(NetworkClassifier):
         self.verbose = verbose
         self.run = run
 
+    @atomic
     def fit(self, X: Any, y: ArrayLike | None = None) -> Self:
         """Learn from the labels y, -1 where an item has none, and from all of X."""
         method = self._check_parameters()

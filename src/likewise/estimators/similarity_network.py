@@ -14,6 +14,7 @@ from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, Transfo
 from sklearn.utils.validation import check_is_fitted, column_or_1d, validate_data
 from torch import Tensor, nn
 
+from likewise.atomic import atomic
 from likewise.datasets import Augmentation
 from likewise.errors import InputError
 from likewise.estimators.held_out_classes import Parts, group_of_each_class, hold_out_classes, piles_to_count
@@ -108,6 +109,7 @@ class SimilarityNetwork(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseE
         self.verbose = verbose
         self.run = run
 
+    @atomic
     def fit(self, X: Any, y: ArrayLike | None = None, groups: ArrayLike | None = None) -> Self:
         """Learn from items X and their classes y.
 
