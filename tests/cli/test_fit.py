@@ -175,6 +175,12 @@ def test_a_run_of_another_fit_is_refused(blobs: Path, fit_blobs: Run) -> None:
     for option, value, was in (("--epochs", 4, 3), ("--noise", "learn", 0.0), ("--network", "mlp", None)):
         said = f"likewise: {run} was begun with another {option} ({was}, now {value}); give --out another folder.\n"
         assert refused(option, value) == said
+    record = json.loads(before)
+    del record["arguments"]["precision"]  # as a version without the option wrote it
+    (run / "fit.json").write_text(json.dumps(record))
+    assert "another --precision (auto, now bfloat16)" in refused("--precision", "bfloat16")
+    assert fit_blobs(blobs, run).stdout.startswith(f"{run} is finished, by the same command.")
+    (run / "fit.json").write_text(before)
     table = (blobs / "blobs.csv").read_text()
     (blobs / "blobs.csv").write_text(table.replace("b07,", "b07,1"))
     assert f"{run} was begun with other items, or with those in {blobs / 'blobs.csv'} before" in refused()
@@ -295,6 +301,7 @@ def test_items_that_cannot_be_used(blobs: Path, run: Run, fit_blobs: Run) -> Non
         ("--classes", "61", "--classes is 61, but there are 60 items; give fewer."),
         ("--learning-rate", "-1", "learning_rate must be a finite number above 0"),
         ("--device", "abacus", "device must be auto"),
+        ("--precision", "float16", "precision must be one of auto, float32, bfloat16, got 'float16'."),
         ("--device", "cuda:99", "Device cuda:99 is not available here"),
     ],
 )

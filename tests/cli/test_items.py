@@ -23,10 +23,9 @@ TABLE = ("--classes", "4", "--epochs", "3", "--batch-size", "30", "--on-disk")
 
 KILLED = """
 import os, signal, sys
-from likewise.training import configuration, loop
+from likewise.training import loop
 from likewise.cli import main
 
-configuration.resolve_precision = lambda *_: ("float32", "")
 save, saved = loop.save_checkpoint, []
 
 def save_and_die(*arguments):
@@ -39,12 +38,6 @@ loop.save_checkpoint = save_and_die
 sys.argv = ["likewise", *sys.argv[1:]]
 main()
 """
-
-
-@pytest.fixture(autouse=True)
-def one_precision(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Else it is the one that is faster just now."""
-    monkeypatch.setattr("likewise.training.configuration.resolve_precision", lambda *_: ("float32", ""))
 
 
 def assert_same(run: Path, other: Path) -> None:

@@ -166,7 +166,6 @@ def test_draw(data: DataSet) -> None:
 
 
 def test_twin_has_as_many_labels_and_steps(data: DataSet, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("likewise.training.precision.native_bfloat16", lambda device: False)  # no steps to measure with
     steps: list[int] = []
     step = torch.optim.Adam.step
     monkeypatch.setattr(torch.optim.Adam, "step", lambda self, *args: (steps.append(1), step(self, *args))[1])

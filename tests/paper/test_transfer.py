@@ -155,7 +155,10 @@ def test_what_each_recipe_is_said_to_have_done() -> None:
     assert told["similarity"]["batch_size"] == 100  # type: ignore[index]
     assert (told["training"]["epochs"], told["training"]["batch_size"]) == (5, 100)  # type: ignore[index]
     told = transfer.told(TransferEntry(BEST, "mcl", "true", seed=4))  # the estimators know the rest
-    assert (told["similarity"], told["training"]) == ({"epochs": 15, "seed": 4}, {"epochs": 10, "seed": 4})
+    assert (told["similarity"], told["training"]) == (
+        {"epochs": 15, "precision": "auto", "seed": 4},
+        {"epochs": 10, "precision": "auto", "seed": 4},
+    )
     assert told["augmentation"]["shear"] == 15  # type: ignore[index]
 
 

@@ -50,8 +50,12 @@ def test_the_papers_figures() -> None:
 
 
 def test_what_the_recipes_say() -> None:
-    assert PAPER.similarity == Settings(epochs=50, drops=(30, 40), batch_size=100, learning_rate=0.001)
-    assert PAPER.training == Settings(epochs=150, drops=(100,), batch_size=100, learning_rate=0.001)
+    assert PAPER.similarity == Settings(
+        epochs=50, drops=(30, 40), batch_size=100, learning_rate=0.001, precision="bfloat16"
+    )
+    assert PAPER.training == Settings(
+        epochs=150, drops=(100,), batch_size=100, learning_rate=0.001, precision="bfloat16"
+    )
     assert (PAPER.network, PAPER.items, PAPER.hidden) == ("omniglot", 5, 4096)
     assert PAPER.similarity_network == "conv4-wide"
     assert (BEST.network, BEST.similarity.epochs, BEST.training.epochs) == ("conv4", 15, 10)

@@ -131,7 +131,7 @@ def test_a_classifier_learns_what_its_teacher_says_of_each_batch(
         return torch.from_numpy((nearest[:, None] == nearest).astype(np.float32))
 
     monkeypatch.setattr(similarity, "similarity", teach)
-    training = replace(PAPER.training, learning_rate=3e-3, batch_size=12, precision="float32")  # "auto" would try steps
+    training = replace(PAPER.training, learning_rate=3e-3, batch_size=12, precision="float32")
     recipe = replace(PAPER, training=training)
     told = replace(entry("paper", method, "true", seed=1), recipe=recipe, epochs=12)
     found = find(told, learned, task, "Angelic", tmp_path)

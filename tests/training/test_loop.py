@@ -27,15 +27,8 @@ from likewise.training import (
     predict_logits,
     train,
 )
-from likewise.training import precision as precision_file
 
 SETTINGS = Settings(epochs=3, batch_size=16, learning_rate=0.05)
-
-
-@pytest.fixture(autouse=True)
-def no_native_bfloat16(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Nothing is measured, on whatever processor: calls of objectives are counted here."""
-    monkeypatch.setattr(precision_file, "native_bfloat16", lambda device: False)
 
 
 def two_clouds(n: int = 80) -> tuple[Tensor, Tensor]:
@@ -237,18 +230,6 @@ def test_other_data_are_refused_on_resume(tmp_path: Path) -> None:
     fewer = TensorBatches(*two_clouds(40), 16)
     with pytest.raises(InputError, match="with steps_per_epoch = 5, now it is 3"):
         train(network(), fewer, cross_entropy, SETTINGS, n_classes=2, run=tmp_path, progress=False)
-
-
-def test_the_measured_precision_is_kept_and_never_measured_again(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(precision_file, "native_bfloat16", lambda device: True)
-    measured = iter([{"float32": 0.3, "bfloat16": 0.2}])
-    monkeypatch.setattr(precision_file, "_step_seconds", lambda *rest: next(measured))
-    stop_after(2, tmp_path)
-    assert json.loads((tmp_path / "config.json").read_text())["precision"] == "bfloat16"
-    assert "1.50 times as fast" in json.loads((tmp_path / "config.json").read_text())["precision_note"]
-    assert run_once(network(), folder=tmp_path).settings.precision == "bfloat16"
 
 
 def stop_after(steps: int, folder: Path | None) -> str:

@@ -11,7 +11,7 @@ import typer
 
 from likewise.cli.discovery_words import introduction, outcome, similarity_in_words
 from likewise.cli.fitted import training_seconds
-from likewise.cli.fitting import Told, fit_into
+from likewise.cli.fitting import Precision, Told, fit_into
 from likewise.cli.items import Given, features_or_images
 from likewise.cli.predictions import prediction_rows, write_csv
 from likewise.cli.processes import Processes, SyncBatchNorm, take_part
@@ -65,6 +65,7 @@ def discover(
     ] = False,
     seed: Annotated[int, typer.Option(min=0, help="Another seed, other weights and another order.")] = 0,
     device: Annotated[str, typer.Option(help="auto, cpu, mps, cuda or cuda:N.")] = "auto",
+    precision: Precision = "auto",
     processes: Processes = 1,
     sync_batch_norm: SyncBatchNorm = False,
 ) -> None:
@@ -81,6 +82,7 @@ def discover(
         "grey": grey,
         "seed": seed,
         "device": device,
+        "precision": precision,
     }
     fit_into(
         out,
@@ -131,6 +133,7 @@ def _discover(unknown: Path, given: Given, teacher: Teacher, out: Path, argument
         similarity=similarity,
         epochs=arguments["epochs"],
         device=arguments["device"],
+        precision=arguments["precision"],
         random_state=arguments["seed"],
         verbose=sys.stdout.isatty(),
         run=out / "stages",
@@ -160,6 +163,7 @@ def _learn_similarity(teacher: Teacher, out: Path, arguments: dict[str, Any]) ->
         epochs=arguments["similarity_epochs"],
         image_size=arguments["size"],
         device=arguments["device"],
+        precision=arguments["precision"],
         random_state=arguments["seed"],
         verbose=sys.stdout.isatty(),
         run=out / "stages" / "similarity",

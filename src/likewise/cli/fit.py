@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import typer
 
 from likewise.cli import fitted
-from likewise.cli.fitting import Told, class_sizes, fit_into, items_in_words, next_commands, unused_outputs
+from likewise.cli.fitting import Precision, Told, class_sizes, fit_into, items_in_words, next_commands, unused_outputs
 from likewise.cli.items import Given, OnDisk, close_answers, find_answers, is_too_large
 from likewise.cli.processes import Processes, SyncBatchNorm, take_part
 from likewise.errors import InputError
@@ -58,6 +58,7 @@ def fit(
     on_disk: OnDisk = False,
     seed: Annotated[int, typer.Option(min=0, help="Another seed, other weights and another order.")] = 0,
     device: Annotated[str, typer.Option(help="auto, cpu, mps, cuda or cuda:N.")] = "auto",
+    precision: Precision = "auto",
     processes: Processes = 1,
     sync_batch_norm: SyncBatchNorm = False,
 ) -> None:
@@ -77,6 +78,7 @@ def fit(
         "grey": grey,
         "seed": seed,
         "device": device,
+        "precision": precision,
     }
     fit_into(
         out,

@@ -48,6 +48,8 @@ FURTHER = {
 }
 
 
+LATER = {"precision": "auto"}  # arguments that earlier versions did not have, and what stands for them there
+
 RECORD: dict[str, Any] = {
     "command": str,
     "items": str,
@@ -152,7 +154,7 @@ def refuse_other_arguments(run: Path, old: Fit | None, command: str, arguments: 
         return
     if old.command != command:
         raise InputError(f"{run} was begun by `likewise {old.command}`; give --out another folder.")
-    difference = first_difference(old.arguments, plain(arguments))
+    difference = first_difference({**LATER, **old.arguments}, plain(arguments))
     if difference:
         name, was, now = difference
         option = "--" + name.replace("_", "-")

@@ -6,7 +6,7 @@ import shlex
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Generic, Literal, TypeVar
+from typing import TYPE_CHECKING, Annotated, Any, Generic, Literal, TypeVar
 
 import typer
 
@@ -19,6 +19,10 @@ if TYPE_CHECKING:
     from likewise.datasets import ItemStream
 
 T = TypeVar("T")
+
+Precision = Annotated[
+    str, typer.Option(metavar="auto|float32|bfloat16", help="Of the training; auto is float32, bfloat16 rounds more.")
+]
 
 MOST_CLASSES = 30  # whose sizes are printed
 

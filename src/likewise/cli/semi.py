@@ -11,7 +11,7 @@ import typer
 
 from likewise.cli import fitted
 from likewise.cli.few_labels import LabelledItems, find_labels, positions, read_few_labels
-from likewise.cli.fitting import Told, class_sizes, fit_into, items_in_words, next_commands
+from likewise.cli.fitting import Precision, Told, class_sizes, fit_into, items_in_words, next_commands
 from likewise.cli.items import Given, OnDisk
 from likewise.cli.processes import Processes, SyncBatchNorm, take_part
 
@@ -56,6 +56,7 @@ def semi(
     on_disk: OnDisk = False,
     seed: Annotated[int, typer.Option(min=0, help="Another seed, other weights and another order.")] = 0,
     device: Annotated[str, typer.Option(help="auto, cpu, mps, cuda or cuda:N.")] = "auto",
+    precision: Precision = "auto",
     processes: Processes = 1,
     sync_batch_norm: SyncBatchNorm = False,
 ) -> None:
@@ -74,6 +75,7 @@ def semi(
         "grey": grey,
         "seed": seed,
         "device": device,
+        "precision": precision,
     }
     fit_into(
         out,

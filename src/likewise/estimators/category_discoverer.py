@@ -25,11 +25,17 @@ from likewise.evaluation import NumberOfClasses, joining_costs, n_dominant, numb
 from likewise.networks import CosineHead
 from likewise.supervision import cosine_affinity, diffusion_rows, spectral_opinions, spectral_partition
 from likewise.training import Seen, Settings, learn_consensus, mean_probabilities, prototype_classifier
+from likewise.training.settings import Precision
 
 Similarity = SimilarityNetwork | Callable[[Any, Any], ArrayLike] | ArrayLike | None
 
 MOST_CLUSTERED = 4000  # items whose pairs are all looked at; of a larger pile, as many drawn at random
-ROUNDS, EPOCHS, BATCH_SIZE, LEARNING_RATE = 2, 10, 250, 3e-4
+ROUNDS, EPOCHS, BATCH_SIZE, LEARNING_RATE = (
+    2,
+    10,
+    250,
+    3e-4,
+)  # in bfloat16 it was measured to lose half a point of accuracy
 WIDTHS = (0.3, 0.15)  # of the kernel on cosines; the best partition is from the first, opinions are from both
 VIEWS = 6  # of an item, whose mean decides its class
 
@@ -45,6 +51,7 @@ class CategoryDiscoverer(ClusterMixin, BaseEstimator):  # type: ignore[misc]
         of two arrays of m items that gives the probability (m,) that they are the same, pair by pair; or a matrix
         (n, n) of such probabilities. By default a new `SimilarityNetwork`.
     epochs : times that the classifier sees each item, in each of two rounds; 0 leaves it at the clusters' prototypes.
+    precision : "auto" or "float32", or "bfloat16", which is faster on hardware that has it and rounds to three digits.
     run : a folder, so that a killed fit goes on where it was.
 
     Attributes
@@ -70,6 +77,7 @@ class CategoryDiscoverer(ClusterMixin, BaseEstimator):  # type: ignore[misc]
         epochs: int = EPOCHS,
         image_size: int = 32,
         device: str = "auto",
+        precision: Precision = "auto",
         random_state: int | np.random.RandomState | None = 0,
         verbose: bool = False,
         run: Path | str | None = None,
@@ -80,6 +88,7 @@ class CategoryDiscoverer(ClusterMixin, BaseEstimator):  # type: ignore[misc]
         self.epochs = epochs
         self.image_size = image_size
         self.device = device
+        self.precision = precision
         self.random_state = random_state
         self.verbose = verbose
         self.run = run
@@ -139,7 +148,11 @@ class CategoryDiscoverer(ClusterMixin, BaseEstimator):  # type: ignore[misc]
         chosen = self.similarity
         if chosen is None:
             chosen = SimilarityNetwork(
-                image_size=self.image_size, device=self.device, random_state=self.random_state, verbose=self.verbose
+                image_size=self.image_size,
+                device=self.device,
+                precision=self.precision,
+                random_state=self.random_state,
+                verbose=self.verbose,
             )
         if not isinstance(chosen, SimilarityNetwork) or hasattr(chosen, "module_"):
             return chosen
@@ -205,8 +218,8 @@ class CategoryDiscoverer(ClusterMixin, BaseEstimator):  # type: ignore[misc]
             learning_rate=LEARNING_RATE,
             optimizer="adamw",
             schedule="one-cycle",
-            precision="float32",  # bfloat16 was measured to lose half a point of accuracy, and rounds are short
             device=self.device,
+            precision=self.precision,
             seed=self.seed_,
         )
 
@@ -220,6 +233,7 @@ class CategoryDiscoverer(ClusterMixin, BaseEstimator):  # type: ignore[misc]
             self.number_.estimate,
             image_size=self.image_size,
             device=self.device,
+            precision=self.precision,
             random_state=self.seed_,
             verbose=self.verbose,
             run=self.run,

@@ -33,6 +33,7 @@ from likewise.estimators.task import (
 from likewise.pairs import LargeAnswers, Pairs
 from likewise.training import LEAST_STEPS, Augment, Pile, Settings, learn_answers
 from likewise.training.record_form import Form
+from likewise.training.settings import Precision
 
 
 class PairClassifier(NetworkClassifier):
@@ -53,6 +54,7 @@ class PairClassifier(NetworkClassifier):
     patience : epochs without a better loss of the held-out pairs before a stage ends, with its best weights; 0: never.
     augment : "auto" (gentle shifts and turns of images, slight noise on features), None, or an `Augmentation`.
     image_size : the side that images from files are brought to.
+    precision : "auto" or "float32", or "bfloat16", which is faster on hardware that has it and rounds to three digits.
     run : a folder, so that a killed fit goes on where it was.
 
     Attributes
@@ -92,6 +94,7 @@ class PairClassifier(NetworkClassifier):
         augment: Augment | Literal["auto"] | None = "auto",
         image_size: int = 32,
         device: str = "auto",
+        precision: Precision = "auto",
         random_state: int | np.random.RandomState | None = 0,
         verbose: bool = False,
         run: Path | str | None = None,
@@ -109,6 +112,7 @@ class PairClassifier(NetworkClassifier):
         self.augment = augment
         self.image_size = image_size
         self.device = device
+        self.precision = precision
         self.random_state = random_state
         self.verbose = verbose
         self.run = run
@@ -280,6 +284,7 @@ class PairClassifier(NetworkClassifier):
             schedule="one-cycle",
             patience=self.patience,
             device=self.device,
+            precision=self.precision,
             seed=self._seed(),
         )
         pile = Pile(inputs, form.mean, form.std, form.augmentation(self.augment))

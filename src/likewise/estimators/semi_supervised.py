@@ -23,6 +23,7 @@ from likewise.estimators.task import checksum, items_checksum
 from likewise.supervision.semi import Method, find_method, usual_epsilon
 from likewise.training import LEAST_STEPS, Augment, Evaluate, Pile, Settings, learn_few_labels
 from likewise.training.record_form import Form
+from likewise.training.settings import Precision
 
 
 class SemiSupervisedClassifier(NetworkClassifier):
@@ -40,6 +41,7 @@ class SemiSupervisedClassifier(NetworkClassifier):
     epsilon : how far VAT goes from an item, in deviations; by default 8 for an item of 3x32x32 numbers.
     augment : "auto" (gentle shifts and turns of images, slight noise on features), None, or an `Augmentation`.
     image_size : the side that images from files are brought to.
+    precision : "auto" or "float32", or "bfloat16", which is faster on hardware that has it and rounds to three digits.
     run : a folder, so that a killed fit goes on where it was.
 
     Attributes
@@ -75,6 +77,7 @@ class SemiSupervisedClassifier(NetworkClassifier):
         augment: Augment | Literal["auto"] | None = "auto",
         image_size: int = 32,
         device: str = "auto",
+        precision: Precision = "auto",
         random_state: int | np.random.RandomState | None = 0,
         verbose: bool = False,
         run: Path | str | None = None,
@@ -90,6 +93,7 @@ class SemiSupervisedClassifier(NetworkClassifier):
         self.augment = augment
         self.image_size = image_size
         self.device = device
+        self.precision = precision
         self.random_state = random_state
         self.verbose = verbose
         self.run = run
@@ -164,6 +168,7 @@ class SemiSupervisedClassifier(NetworkClassifier):
             learning_rate=self.learning_rate,
             schedule="one-cycle",
             device=self.device,
+            precision=self.precision,
             seed=seed,
         )
 

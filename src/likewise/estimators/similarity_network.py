@@ -34,6 +34,7 @@ from likewise.training import (
     quarter_turns,
     train_similarity,
 )
+from likewise.training.settings import Precision
 
 STRONG = Augmentation(degrees=15, translate=0.1, scale=(0.8, 1.2), shear=15)  # of images, to learn from
 STEPS = (600, 5000)  # of training, between the two: enough to see each item sixty times
@@ -58,6 +59,7 @@ class SimilarityNetwork(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseE
     views : how many augmented views of an item a prediction is averaged over.
     adapt : whether batch-norm takes its statistics from the items at hand, where they are a hundred or more: those of
         other classes or another domain are not what it saw in training.
+    precision : "auto" or "float32", or "bfloat16", which is faster on hardware that has it and rounds to three digits.
 
     Attributes
     ----------
@@ -88,6 +90,7 @@ class SimilarityNetwork(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseE
         augment: Augment | Literal["auto"] | None = "auto",
         image_size: int = 32,
         device: str = "auto",
+        precision: Precision = "auto",
         random_state: int | np.random.RandomState | None = 0,
         verbose: bool = False,
         run: Path | str | None = None,
@@ -105,6 +108,7 @@ class SimilarityNetwork(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseE
         self.augment = augment
         self.image_size = image_size
         self.device = device
+        self.precision = precision
         self.random_state = random_state
         self.verbose = verbose
         self.run = run
@@ -221,6 +225,7 @@ class SimilarityNetwork(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseE
             optimizer="adamw",
             schedule="one-cycle",
             device=self.device,
+            precision=self.precision,
             seed=seed,
         )
         pile = self.pile(inputs)

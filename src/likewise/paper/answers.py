@@ -122,6 +122,7 @@ def classifier_of(trial: Trial, n_classes: int, run: Path) -> PairClassifier:
         learning_rate=trial.recipe.learning_rate,
         noise=rates[trial.model],
         augment=GENTLE,
+        precision=trial.recipe.precision,
         random_state=trial.seed,
         verbose=True,
         run=run,
@@ -139,6 +140,7 @@ def run_twin(trial: Trial, data: DataSet, n_labels: int, run: Path) -> float:
         batch_size=recipe.batch_size,
         learning_rate=recipe.learning_rate,
         schedule="one-cycle",
+        precision=recipe.precision,
         seed=trial.seed,
     )
     train_labelled(

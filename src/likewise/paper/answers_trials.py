@@ -6,8 +6,12 @@ import tomllib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from importlib import resources
+from typing import TYPE_CHECKING
 
 from likewise.errors import InputError
+
+if TYPE_CHECKING:
+    from likewise.training.settings import Precision
 
 LEAST_ANSWERS = 10  # as many as there are classes
 MODELS = ("none", "given", "learned")  # of wrong answers
@@ -24,6 +28,7 @@ class AnswersRecipe:
     batch_size: int
     learning_rate: float
     expect: Mapping[int, float]  # answers -> test accuracy in %, or more
+    precision: Precision = "auto"
 
 
 def answers_recipes() -> dict[str, AnswersRecipe]:

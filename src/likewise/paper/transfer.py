@@ -110,7 +110,10 @@ def told(entry: TransferEntry) -> dict[str, object]:
     """What is learned how; `best` takes what its recipe does not say from the estimators."""
     stages = {"similarity": asdict(entry.similarity), "training": asdict(entry.training)}
     if entry.recipe.name == "best":
-        stages = {stage: {name: settings[name] for name in ("epochs", "seed")} for stage, settings in stages.items()}
+        stages = {
+            stage: {name: settings[name] for name in ("epochs", "precision", "seed")}
+            for stage, settings in stages.items()
+        }
     return {"network": entry.recipe.network, **stages, "augmentation": asdict(entry.recipe.augmentation)}
 
 

@@ -56,6 +56,7 @@ def learn_known(entry: TransferEntry, task: Task, run: Path, backbone_run: Path 
             recipe.network,
             epochs=entry.similarity.epochs,
             augment=recipe.augmentation,
+            precision=entry.similarity.precision,
             random_state=entry.seed,
             verbose=True,
             run=run,
@@ -87,6 +88,7 @@ def find(entry: TransferEntry, learned: Learned, task: Task, name: str, run: Pat
             max_classes=MOST_OUTPUTS,
             similarity=similarity,
             epochs=entry.training.epochs if entry.method == "mcl" else 0,
+            precision=entry.training.precision,
             random_state=entry.seed,
             run=run,
         ).fit(items.inputs.numpy())

@@ -27,6 +27,7 @@ from torch.optim import Optimizer
 
 from likewise.errors import InputError
 from likewise.files import write_whole
+from likewise.training.configuration import with_defaults
 from likewise.training.optimizers import optimizer_tensors, restore_optimizer
 from likewise.training.run_folder import first_difference, network_tensors, plain, stored
 from likewise.training.tally import Tally
@@ -117,7 +118,8 @@ def load_checkpoint(
         raise InputError(f"{path} is damaged ({damage}); delete it to begin the run again.") from damage
     if facts["version"] not in (1, VERSION):
         raise InputError(f"{path} has format version {facts['version']}, not {VERSION}; use another run folder.")
-    difference = first_difference(facts["about"], plain(about))
+    begun = {**facts["about"], "settings": with_defaults(facts["about"]["settings"])}
+    difference = first_difference(begun, plain(about))
     if difference:
         name, old, new = difference
         raise InputError(f"{path} was written with {name} = {old!r}, now it is {new!r}; use another run folder.")

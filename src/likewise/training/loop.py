@@ -106,7 +106,7 @@ def train(
         batches = LoaderBatches(batches, settings.batch_size, settings.seed)
     with reserved(folder), reproducible(), modes_kept(network), spread(network), stop_request() as stop:
         network.train()
-        settings = settle(folder, settings, config or {}, network, batches, objective)
+        settings = settle(folder, settings, config or {}, network)
         optimizer = build_optimizer(network, settings, torch.device(settings.device))
         about = {"settings": dataclasses.asdict(settings), "n_classes": n_classes, "steps_per_epoch": len(batches)}
         job = Job(network, batches, objective, optimizer, settings, n_classes, evaluate, folder, monitor, about)

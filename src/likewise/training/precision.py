@@ -1,25 +1,16 @@
-"""Where a network is trained, and in which precision: bfloat16 only where a quick measurement shows that it pays."""
+"""Where a network is trained, and in which precision: float32, unless bfloat16 was asked for."""
 
 from __future__ import annotations
 
-import copy
-import time
 from collections.abc import Callable
-from typing import Literal
 
 import torch
 from torch import Tensor, nn
 
-from likewise.distributed import agreed, sharing
 from likewise.errors import InputError
-from likewise.training.batches import Batch, Batches
-from likewise.training.optimizers import build_optimizer
-from likewise.training.settings import Settings
+from likewise.training.batches import Batch
 
 Objective = Callable[[nn.Module, Batch], tuple[Tensor, Tensor]]  # -> (loss, a scalar; logits (b, K))
-
-WORTH_IT = 1.2  # bfloat16 rounds to three digits, so it must be this many times faster to be taken
-SHORT = 0.02  # seconds of a step in float32 below which there is little to gain, and nothing to measure reliably
 
 
 def resolve_device(name: str) -> torch.device:
@@ -33,34 +24,6 @@ def resolve_device(name: str) -> torch.device:
     return device
 
 
-def resolve_precision(
-    settings: Settings, network: nn.Module, batches: Batches, objective: Objective, device: torch.device
-) -> tuple[Literal["float32", "bfloat16"], str]:
-    """The precision to train in, and why.
-
-    "auto" measures a few steps of a copy of the network in both, only where the hardware multiplies bfloat16 itself.
-    Short steps stay in float32: what the clock says of them changes from run to run, and so would the result.
-    """
-    if settings.precision != "auto":
-        return settings.precision, "as set"
-    if not native_bfloat16(device):
-        return "float32", f"this {device.type} has no native bfloat16"
-    batch = move(next(iter(batches.epoch(0))), device)
-    with sharing(len(batch.labels)):
-        seconds = agreed(_step_seconds(settings, network, batch, objective, device))
-    if "bfloat16" not in seconds:
-        return "float32", f"a step in float32 takes {1000 * seconds['float32']:.0f} ms, too short to gain from bfloat16"
-    ratio = seconds["float32"] / seconds["bfloat16"]
-    return ("bfloat16" if ratio >= WORTH_IT else "float32"), f"bfloat16 measured {ratio:.2f} times as fast as float32"
-
-
-def native_bfloat16(device: torch.device) -> bool:
-    if device.type == "cuda":
-        return bool(torch.cuda.is_bf16_supported(including_emulation=False))
-    tests = ("_is_avx512_bf16_supported", "_is_amx_tile_supported")  # torch has no public name for them
-    return device.type == "cpu" and any(getattr(torch.cpu, test, lambda: False)() for test in tests)
-
-
 def forward(objective: Objective, network: nn.Module, batch: Batch, precision: str) -> tuple[Tensor, Tensor]:
     """The objective's (loss, logits), with the network under autocast where `precision` is bfloat16."""
     kind = batch.inputs.device.type
@@ -71,35 +34,3 @@ def forward(objective: Objective, network: nn.Module, batch: Batch, precision: s
 def move(batch: Batch, device: torch.device) -> Batch:
     """The batch on the device; nothing is copied where it is there already."""
     return Batch(*(part.to(device) for part in batch))
-
-
-def _step_seconds(
-    settings: Settings, network: nn.Module, batch: Batch, objective: Objective, device: torch.device, rounds: int = 4
-) -> dict[str, float]:
-    """What a training step takes in each precision: the best of a few, in turns, after one to warm up.
-
-    It is the processor's time where that computes, for other programs must not decide. bfloat16 is left out where
-    float32 is `SHORT`.
-    """
-    clock = time.process_time if device.type == "cpu" else time.perf_counter
-    twin = copy.deepcopy(network)
-    optimizer = build_optimizer(twin, settings, device)
-
-    def step(precision: str) -> float:
-        start = clock()
-        optimizer.zero_grad()
-        loss, _ = forward(objective, twin, batch, precision)
-        loss.backward()  # type: ignore[no-untyped-call]
-        optimizer.step()
-        loss.item()  # waits for the device
-        return clock() - start
-
-    step("float32")
-    best = {"float32": step("float32")}
-    if agreed(best["float32"]) < SHORT:
-        return best
-    step("bfloat16")
-    best["bfloat16"] = step("bfloat16")
-    for _ in range(rounds - 2):
-        best = {precision: min(least, step(precision)) for precision, least in best.items()}
-    return best
