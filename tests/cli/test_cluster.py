@@ -124,7 +124,10 @@ def test_images_are_their_pixels(tmp_path: Path, run: Run, write_rows: Run) -> N
         (("--method", "itml", "--clusters", 3), "itml learns from answers; give --pairs."),
         (("--method", "k-means", "--clusters", 46), "n_clusters is 46, but X has 45 items"),
         (("--method", "k-means", "--clusters", 3, "--set", "speed=9"), "k-means has no argument 'speed=9'"),
-        (("--method", "k-means", "--clusters", 3, "--set", "n_init=lots"), "n_init of k-means must be a number"),
+        (
+            ("--method", "k-means", "--clusters", 3, "--set", "n_init=lots"),
+            "n_init of KMeans must be a whole number from 1, got 'lots'.",
+        ),
         (
             ("--method", "k-means", "--clusters", 3, "--contradictions", "repair"),
             "k-means has no argument 'contradictions=repair'",
@@ -136,7 +139,7 @@ def test_images_are_their_pixels(tmp_path: Path, run: Run, write_rows: Run) -> N
         (("--method", "cop-k-means", "--clusters", 2, "--pairs", "answers.csv"), "No assignment to 2 clusters keeps"),
         (
             ("--method", "mpck-means", "--clusters", 3, "--pairs", "answers.csv", "--set", "metric=round"),
-            "metric must be 'diagonal' or 'full', got 'round'.",
+            "metric of MPCKMeans must be 'diagonal' or 'full', got 'round'.",
         ),
     ],
 )
@@ -144,6 +147,38 @@ def test_refusals(table: Path, run: Run, arguments: tuple[object, ...], message:
     files = [table / str(word) if str(word).endswith(".csv") else word for word in arguments]
     out = tmp_path / "labels.csv"
     refuse(run("cluster", table / "items.csv", *files, "--out", out), message, out)
+
+
+@pytest.mark.parametrize(
+    ("method", "setting", "message"),
+    [
+        ("k-means", "n_init=0", "n_init of KMeans must be a whole number from 1, got 0."),
+        ("cecm", "max_iter=0", "max_iter of CECM must be a whole number from 1, got 0."),
+        ("itml", "bounds=5", "bounds of ITML must be two numbers above 0, or None, got 5."),
+        ("mmc", "random_state=-1", "random_state of MMC must be a whole number from 0 to 4294967295, "),
+        ("pck-means", "weight=-1", "weight of PCKMeans must be a number of 0 or more, got -1."),
+        *(
+            (method, f"{name}=[]", f"{name} of {kind.__name__} must be ")
+            for method, kind in METHODS.items()
+            for name in kind().get_params()
+        ),
+    ],
+)
+def test_a_hyperparameter_that_cannot_be(
+    table: Path, run: Run, method: str, setting: str, message: str, tmp_path: Path
+) -> None:
+    out = tmp_path / "labels.csv"
+    answers = ("--pairs", table / "answers.csv") if METHODS[method].uses_pairs else ()
+    arguments = ("--method", method, "--clusters", 3, "--set", setting, "--out", out)
+    refuse(run("cluster", table / "items.csv", *answers, *arguments), message, out)
+
+
+def test_csp_told_only_same(table: Path, run: Run, write_rows: Run, tmp_path: Path) -> None:
+    same = [(i, j, 1) for i in range(45) for j in range(i)]
+    answers = write_rows(tmp_path / "same.csv", ("left", "right", "same"), *same)
+    out = tmp_path / "labels.csv"
+    arguments = ("--method", "csp", "--clusters", 3, "--pairs", answers, "--out", out)
+    refuse(run("cluster", table / "items.npy", *arguments), "leave no cut into 3 clusters", out)
 
 
 def test_contradictions_are_repaired_when_asked(table: Path, run: Run, tmp_path: Path) -> None:

@@ -7,7 +7,7 @@ import pytest
 from sklearn.datasets import make_blobs
 from sklearn.metrics import adjusted_rand_score
 
-from likewise import InputError, Pairs
+from likewise import Pairs
 from likewise.clustering import COSC
 from likewise.clustering.neighbour_graph import neighbour_graph
 
@@ -81,9 +81,3 @@ def test_the_order_of_items_does_not_matter() -> None:
 
 def test_as_many_clusters_as_items() -> None:
     assert sorted(COSC(6, neighbours=2).fit(X[:6]).labels_.tolist()) == [0, 1, 2, 3, 4, 5]
-
-
-@pytest.mark.parametrize("penalty", [-1.0, float("nan")])
-def test_a_penalty_below_0(penalty: float) -> None:
-    with pytest.raises(InputError, match="penalty must be 0 or more"):
-        COSC(2, penalty=penalty).fit(X)

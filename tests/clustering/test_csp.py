@@ -78,12 +78,6 @@ def test_groups_that_nothing_joins() -> None:
     assert found.costs_[0] < 1e-3
 
 
-@pytest.mark.parametrize("strictness", [1.0, 2.0, float("nan")])
-def test_no_vector_would_be_left(strictness: float) -> None:
-    with pytest.raises(InputError, match="strictness must be below 1"):
-        CSP(2, strictness=strictness).fit(X, pairs=Pairs.from_links([(0, 1)], []))
-
-
 def test_without_answers_a_graph_in_parts_has_no_constant_vector() -> None:
     """Of three vectors that cost nothing one is constant, and an eigensolver may hide it in all of them."""
     parts = np.repeat(np.arange(3), 12)
@@ -96,3 +90,22 @@ def test_without_answers_a_graph_in_parts_has_no_constant_vector() -> None:
         np.testing.assert_allclose(found.costs, 0, atol=1e-6)
         np.testing.assert_allclose((found.embedding * root[:, None] ** 2).sum(0), 0, atol=1e-5)
         assert adjusted_rand_score(parts, CSP(3, neighbours=5, random_state=seed).fit(items).labels_) == 1
+
+
+def test_answers_that_hold_all_items_together() -> None:
+    together = Pairs.from_links(np.stack(np.triu_indices(60, 1), axis=1), [])
+    with pytest.raises(InputError, match="leave no cut into 3 clusters; give some that say different"):
+        CSP(3).fit(X, pairs=together)
+    assert set(CSP(1).fit(X, pairs=together).labels_.tolist()) == {0}
+    everything = Pairs.from_labels(y)
+    only_same = everything.select(everything.same > 0.5)
+    assert adjusted_rand_score(y, CSP(3).fit(X, pairs=only_same).labels_) > 0.3
+
+
+def test_a_vector_counts_the_less_the_more_it_cuts() -> None:
+    """Each column of the embedding is D^-1/2 v (1 - v' L v), with v of length 1."""
+    signed = read_constraints(Pairs.from_labels(y, n=400), 60).signed
+    found = constrained_vectors(GRAPH, signed, 3, 0.7, np.random.RandomState(0))
+    lengths = np.sqrt((D[:, None] * found.embedding**2).sum(0))
+    np.testing.assert_allclose(lengths, 1 - found.costs, rtol=1e-9)
+    assert np.ptp(found.costs) > 0.1

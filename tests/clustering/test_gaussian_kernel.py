@@ -5,7 +5,6 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from likewise import InputError
 from likewise.clustering.gaussian_kernel import all_distances, factor, gaussian, locally_scaled, median_distance
 
 X = np.random.default_rng(0).normal(size=(12, 3)) + 100
@@ -51,9 +50,3 @@ def test_a_factor_of_low_rank_is_the_nearest() -> None:
     assert value[:rank].sum() >= 0.9 * value.sum() > value[: rank - 1].sum()
     error = np.sqrt(((features @ features.T - kernel) ** 2).sum())
     assert error == pytest.approx(np.sqrt((value[rank:] ** 2).sum()))  # Eckart and Young
-
-
-@pytest.mark.parametrize("energy", [0.0, -1.0, 1.5, float("nan")])
-def test_a_share_that_is_none(energy: float) -> None:
-    with pytest.raises(InputError, match="energy must be above 0 and at most 1"):
-        factor(np.eye(2), energy)

@@ -28,12 +28,6 @@ def test_pairs_change_nothing() -> None:
     np.testing.assert_array_equal(KMeans(4).fit_predict(X, pairs=pairs), KMeans(4).fit_predict(X))
 
 
-@pytest.mark.parametrize("n_clusters", [0, -1, 2.0, True, None, "3"])
-def test_a_number_of_clusters_that_is_none(n_clusters: object) -> None:
-    with pytest.raises(InputError, match="n_clusters must be a whole number from 1"):
-        KMeans(n_clusters).fit(X)  # type: ignore[arg-type]
-
-
 def test_more_clusters_than_items() -> None:
     with pytest.raises(InputError, match="n_clusters is 91, but X has 90 items; give 90 at most"):
         KMeans(91).fit(X)

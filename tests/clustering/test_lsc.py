@@ -8,7 +8,7 @@ from scipy.linalg import subspace_angles
 from sklearn.datasets import make_circles
 from sklearn.metrics import adjusted_rand_score
 
-from likewise import InputError, Pairs
+from likewise import Pairs
 from likewise.clustering import LSC
 from likewise.clustering.lsc import landmark_spectrum, write_by_landmarks
 
@@ -62,9 +62,3 @@ def test_scale_and_place_are_not_seen() -> None:
 def test_pairs_change_nothing() -> None:
     pairs = Pairs.from_links([(0, 1)], [(1, 2)])
     np.testing.assert_array_equal(LSC(4).fit_predict(X, pairs=pairs), LSC(4).fit_predict(X))
-
-
-@pytest.mark.parametrize("argument", ["landmarks", "neighbours"])
-def test_numbers_that_are_none(argument: str) -> None:
-    with pytest.raises(InputError, match=f"{argument} must be a whole number from 1, got 0"):
-        LSC(2).set_params(**{argument: 0}).fit(X)

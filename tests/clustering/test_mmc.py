@@ -91,8 +91,6 @@ def test_without_pairs_it_is_k_means() -> None:
 
 
 def test_refusals() -> None:
-    with pytest.raises(InputError, match="metric must be 'diagonal' or 'full', got 'round'"):
-        MMC(3, metric="round").fit(X)  # type: ignore[arg-type]
     with pytest.raises(InputError, match="none says different"):
         MMC(3).fit(X, pairs=PAIRS.select(PAIRS.same > 0.5))
     with pytest.raises(InputError, match="none says same"):

@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from scipy.optimize import approx_fprime, minimize
 from sklearn.metrics import adjusted_rand_score
 
-from likewise import InputError, Pairs
+from likewise import Pairs
 from likewise.clustering import SKLR, Constraints, read_constraints
 from likewise.clustering.gaussian_kernel import all_distances, factor, gaussian
 from likewise.clustering.relative import Comparisons
@@ -112,17 +112,3 @@ def test_answers_of_one_kind_compare_nothing() -> None:
     alone, same = SKLR(n_clusters=3).fit(X), SKLR(n_clusters=3).fit(X, pairs=Pairs.from_links([(0, 1)], []))
     assert same.n_comparisons_ == 0
     np.testing.assert_array_equal(alone.labels_, same.labels_)
-
-
-@pytest.mark.parametrize(
-    ("argument", "value", "message"),
-    [
-        ("rho", 0.5, "rho must be 1 or more"),
-        ("gamma", 0.0, "gamma must be above 0"),
-        ("neighbour", 0, "neighbour must be a whole number from 1"),
-        ("energy", 2.0, "energy must be above 0 and at most 1"),
-    ],
-)
-def test_arguments_that_are_none(argument: str, value: float, message: str) -> None:
-    with pytest.raises(InputError, match=message):
-        SKLR(n_clusters=2).set_params(**{argument: value}).fit(np.eye(4))

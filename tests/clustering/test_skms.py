@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from sklearn.metrics import adjusted_rand_score
 
-from likewise import InputError, Pairs
+from likewise import Pairs
 from likewise.clustering import SKMS, SKKm, read_constraints
 from likewise.clustering.gaussian_kernel import all_distances
 from likewise.clustering.skms import usual_place
@@ -73,9 +73,3 @@ def test_the_order_of_items_does_not_matter() -> None:
     moved = Pairs.from_arrays(np.stack([place[pairs.left], place[pairs.right]], 1), pairs.same)
     ours, theirs = SKMS().fit(X, pairs=pairs), SKMS().fit(X[order], pairs=moved)
     assert adjusted_rand_score(ours.labels_[order], theirs.labels_) == 1
-
-
-@pytest.mark.parametrize("neighbours", [0, 2.5, "3", True])
-def test_neighbours_that_are_none(neighbours: object) -> None:
-    with pytest.raises(InputError, match="neighbours must be a whole number from 1"):
-        SKMS(neighbours=neighbours).fit(X)  # type: ignore[arg-type]

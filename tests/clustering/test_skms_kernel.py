@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from likewise import InputError, Pairs
+from likewise import Pairs
 from likewise.clustering import Constraints, read_constraints
 from likewise.clustering.gaussian_kernel import all_distances, gaussian
 from likewise.clustering.skms_kernel import FAR, NEAR, WIDTHS, best_width, learn_kernel
@@ -99,9 +99,3 @@ def test_items_at_one_place_that_should_be_apart() -> None:
     features = learn_kernel(items, given).features
     assert np.isfinite(features).all()
     np.testing.assert_allclose(features[0], features[1])
-
-
-@pytest.mark.parametrize("gamma", [0.0, -1.0, float("nan")])
-def test_gamma_must_be_above_0(gamma: float) -> None:
-    with pytest.raises(InputError, match="gamma must be above 0"):
-        learn_kernel(np.eye(3), read_constraints(None, 3), gamma)

@@ -91,6 +91,8 @@ def cluster(
 
 def _make(method: str, chosen: Any, arguments: dict[str, Any], contradictions: str | None, further: list[str]) -> Any:
     """The estimator with the arguments that it has."""
+    from likewise.clustering import check_hyperparameters
+
     defaults = chosen().get_params()
     arguments = {name: value for name, value in arguments.items() if name in defaults}
     if contradictions is not None:
@@ -100,11 +102,10 @@ def _make(method: str, chosen: Any, arguments: dict[str, Any], contradictions: s
         if not equals or name not in defaults:
             taken = ", ".join(sorted(defaults))
             raise InputError(f"{method} has no argument {argument!r}; give NAME=VALUE for one of {taken}.")
-        value = _value(text)
-        if isinstance(defaults[name], int | float) and not isinstance(value, int | float):
-            raise InputError(f"{name} of {method} must be a number, got {text!r}.")
-        arguments[name] = value
-    return chosen(**arguments)
+        arguments[name] = _value(text)
+    model = chosen(**arguments)
+    check_hyperparameters(model)  # before many images are read
+    return model
 
 
 def _value(text: str) -> Any:

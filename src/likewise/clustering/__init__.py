@@ -13,6 +13,7 @@ from likewise.clustering.constraints import Constraints, Contradictions, read_co
 from likewise.clustering.cop_k_means import COPKMeans
 from likewise.clustering.cosc import COSC
 from likewise.clustering.csp import CSP
+from likewise.clustering.hyperparameters import check_hyperparameters
 from likewise.clustering.itml import ITML
 from likewise.clustering.k_means import KMeans
 from likewise.clustering.lpnmf import LPNMF
@@ -61,6 +62,7 @@ __all__ = [
     "Method",
     "PCKMeans",
     "SKKm",
+    "check_hyperparameters",
     "check_items",
     "read_constraints",
     "refuse_contradictions",

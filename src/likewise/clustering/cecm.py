@@ -31,6 +31,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from likewise.clustering.constraints import Constraints, Contradictions, Floats, read_constraints
+from likewise.clustering.hyperparameters import ABOVE_0, COUNT, FROM_0, Rules, number_where, one_of
 from likewise.clustering.k_means import fit_centres
 from likewise.clustering.masses import Evidence, lower_masses
 from likewise.clustering.method import Seed, check_items
@@ -64,6 +65,14 @@ class CECM(ClusterMixin, BaseEstimator):  # type: ignore[misc]
 
     uses_pairs: ClassVar[bool] = True
     finds_n_clusters: ClassVar[bool] = False
+    hyperparameters: ClassVar[Rules] = {
+        "xi": number_where("of 0 or more and below 1", lambda xi: 0 <= xi < 1),
+        "alpha": FROM_0,
+        "rho": ABOVE_0,
+        "focal_sets": one_of(FocalSets),
+        "max_iter": COUNT,
+        "tol": FROM_0,
+    }
 
     def __init__(
         self,
@@ -90,10 +99,6 @@ class CECM(ClusterMixin, BaseEstimator):  # type: ignore[misc]
 
     def fit(self, X: ArrayLike, y: None = None, *, pairs: Pairs | None = None) -> Self:
         items = check_items(self, X)
-        if not 0 <= self.xi < 1:
-            raise InputError(f"xi must be 0 or more and below 1, got {self.xi!r}.")
-        if not self.rho > 0:
-            raise InputError(f"rho must be above 0, got {self.rho!r}.")
         given = read_constraints(pairs, len(items), self.contradictions)
         self.focal_sets_ = focal_sets(self.n_clusters, self.focal_sets)
         centres = fit_centres(items, self.n_clusters, 3, check_random_state(self.random_state)).cluster_centers_
@@ -124,8 +129,6 @@ def focal_sets(n_clusters: int, kind: FocalSets) -> NDArray[np.bool_]:
     >>> focal_sets(3, "single").astype(int).tolist()
     [[0, 0, 0], [1, 0, 0], [0, 1, 0], [0, 0, 1], [1, 1, 1]]
     """
-    if kind not in ("auto", "all", "pairs", "single"):
-        raise InputError(f"focal_sets must be auto, all, pairs or single, got {kind!r}.")
     if kind == "all" and n_clusters > 12:
         raise InputError(f"{n_clusters} clusters have 2^{n_clusters} sets; give focal_sets='pairs' or 'single'.")
     if kind == "auto":

@@ -14,7 +14,7 @@ Wagstaff, Cardie, Rogers and Schroedl, Constrained k-means clustering with backg
 from __future__ import annotations
 
 import warnings
-from typing import ClassVar, Self
+from typing import ClassVar, Literal, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -25,6 +25,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from likewise.clustering.colouring import NoColouring, colour
 from likewise.clustering.constraints import Constraints, Contradictions, Floats, Ints, read_constraints
+from likewise.clustering.hyperparameters import COUNT, Rules, one_of, whole_from
 from likewise.clustering.k_means import nearest
 from likewise.clustering.method import Seed, check_items
 from likewise.clustering.pck_means import PCKMeans
@@ -59,6 +60,12 @@ class COPKMeans(ClusterMixin, BaseEstimator):  # type: ignore[misc]
 
     uses_pairs: ClassVar[bool] = True
     finds_n_clusters: ClassVar[bool] = False
+    hyperparameters: ClassVar[Rules] = {
+        "n_init": COUNT,
+        "max_iter": COUNT,
+        "max_dead_ends": whole_from(0),
+        "contradictions": one_of(Literal["refuse", "repair"]),
+    }
 
     def __init__(
         self,

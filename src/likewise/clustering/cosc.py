@@ -26,9 +26,9 @@ from sklearn.utils import check_random_state
 
 from likewise.clustering.constrained_cut import ConstrainedCut, Set, minimise_cut
 from likewise.clustering.constraints import Constraints, Contradictions, Floats, Ints, read_constraints
+from likewise.clustering.hyperparameters import COUNT, FROM_0, Rules, or_none, whole_from
 from likewise.clustering.method import Seed, check_items
 from likewise.clustering.neighbour_graph import neighbour_graph
-from likewise.errors import InputError
 from likewise.pairs import Pairs
 
 SOFT = 1.0  # gamma, where it is not given: that of an edge between equal items
@@ -56,6 +56,7 @@ class COSC(ClusterMixin, BaseEstimator):  # type: ignore[misc]
 
     uses_pairs: ClassVar[bool] = True
     finds_n_clusters: ClassVar[bool] = False
+    hyperparameters: ClassVar[Rules] = {"penalty": or_none(FROM_0), "neighbours": COUNT, "n_starts": whole_from(0)}
 
     def __init__(
         self,
@@ -76,8 +77,6 @@ class COSC(ClusterMixin, BaseEstimator):  # type: ignore[misc]
 
     def fit(self, X: ArrayLike, y: None = None, *, pairs: Pairs | None = None) -> Self:
         items = check_items(self, X)
-        if self.penalty is not None and not self.penalty >= 0:
-            raise InputError(f"penalty must be 0 or more, or None, got {self.penalty!r}.")
         given = read_constraints(pairs, len(items), self.contradictions)
         graph = neighbour_graph(items, self.neighbours, "gaussian")
         cutter = Cutter(graph, given, self.penalty, self.n_starts, check_random_state(self.random_state))

@@ -26,6 +26,7 @@ from sklearn.base import BaseEstimator, ClusterMixin
 from sklearn.utils import check_random_state
 
 from likewise.clustering.constraints import Contradictions, Floats, as_it_multiplies, read_constraints
+from likewise.clustering.hyperparameters import COUNT, Rules, number_where, or_none
 from likewise.clustering.k_means import fit_centres
 from likewise.clustering.method import Seed, check_items
 from likewise.clustering.neighbour_graph import neighbour_graph
@@ -56,6 +57,11 @@ class CSP(ClusterMixin, BaseEstimator):  # type: ignore[misc]
 
     uses_pairs: ClassVar[bool] = True
     finds_n_clusters: ClassVar[bool] = False
+    hyperparameters: ClassVar[Rules] = {
+        "neighbours": COUNT,
+        "strictness": or_none(number_where("below 1", lambda strictness: strictness < 1)),
+        "n_init": COUNT,
+    }
 
     def __init__(
         self,
@@ -77,8 +83,6 @@ class CSP(ClusterMixin, BaseEstimator):  # type: ignore[misc]
     def fit(self, X: ArrayLike, y: None = None, *, pairs: Pairs | None = None) -> Self:
         items = check_items(self, X)
         given = read_constraints(pairs, len(items), self.contradictions)
-        if self.strictness is not None and not self.strictness < 1:
-            raise InputError(f"strictness must be below 1, or None, got {self.strictness!r}: at 1 no vector is left.")
         random = check_random_state(self.random_state)
         graph = neighbour_graph(items, self.neighbours, "gaussian")
         share = 2 * len(given) / (len(items) * (len(items) - 1))
@@ -86,7 +90,13 @@ class CSP(ClusterMixin, BaseEstimator):  # type: ignore[misc]
         found = constrained_vectors(graph, given.signed, max(self.n_clusters - 1, 1), strictness, random)
         self.costs_, self.satisfaction_, self.beta_ = found.costs, found.satisfaction, found.beta
         self.embedding_ = found.embedding
-        self.labels_ = fit_centres(self.embedding_, self.n_clusters, self.n_init, random).labels_
+        if self.n_clusters > 1 and not self.embedding_.shape[1]:
+            raise InputError(
+                f"The answers hold all items together and leave no cut into {self.n_clusters} clusters; give some that "
+                "say different, or a lower strictness."
+            )
+        rows = self.embedding_ if self.embedding_.shape[1] else items  # one cluster needs no cut
+        self.labels_ = fit_centres(rows, self.n_clusters, self.n_init, random).labels_
         return self
 
 

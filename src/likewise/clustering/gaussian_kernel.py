@@ -11,7 +11,6 @@ import numpy as np
 from scipy.linalg import eigh
 
 from likewise.clustering.constraints import Floats
-from likewise.errors import InputError
 
 
 def all_distances(items: Floats) -> Floats:
@@ -60,8 +59,6 @@ def factor(kernel: Floats, energy: float) -> Floats:
     >>> factor(np.diag([4.0, 5.0, 1.0]), energy=0.9).round(6).tolist()
     [[0.0, 2.0], [2.236068, 0.0], [0.0, 0.0]]
     """
-    if not 0 < energy <= 1:
-        raise InputError(f"energy must be above 0 and at most 1, got {energy!r}.")
     value, vector = eigh(kernel)
     value, vector = np.maximum(value[::-1], 0.0), vector[:, ::-1]
     share = np.cumsum(value) / value.sum()

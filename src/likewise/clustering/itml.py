@@ -20,6 +20,7 @@ from sklearn.base import BaseEstimator, ClusterMixin
 from sklearn.utils import check_random_state
 
 from likewise.clustering.constraints import Contradictions, Floats, read_constraints
+from likewise.clustering.hyperparameters import ABOVE_0, COUNT, FROM_0, Rule, Rules, one_of, or_none
 from likewise.clustering.learned_metric import LearnedMetric
 from likewise.clustering.logdet import Bounds, learn_metric
 from likewise.clustering.method import Seed, check_items
@@ -28,6 +29,11 @@ from likewise.pairs import Pairs
 
 MOST_ITEMS = 2000  # whose distances the percentiles are taken of
 PERCENTILES = (5.0, 95.0)
+Prior = Literal["identity", "covariance"]
+
+
+def _are_bounds(value: Any) -> bool:
+    return isinstance(value, tuple | list) and len(value) == 2 and all(map(ABOVE_0.holds, value))
 
 
 class ITML(LearnedMetric, ClusterMixin, BaseEstimator):  # type: ignore[misc]
@@ -56,13 +62,21 @@ class ITML(LearnedMetric, ClusterMixin, BaseEstimator):  # type: ignore[misc]
 
     uses_pairs: ClassVar[bool] = True
     finds_n_clusters: ClassVar[bool] = False
+    hyperparameters: ClassVar[Rules] = {
+        "gamma": ABOVE_0,
+        "prior": one_of(Prior),
+        "bounds": or_none(Rule("two numbers above 0", _are_bounds)),
+        "max_steps": COUNT,
+        "tol": FROM_0,
+        "n_init": COUNT,
+    }
 
     def __init__(
         self,
         n_clusters: int = 8,
         *,
         gamma: float = 1.0,
-        prior: Literal["identity", "covariance"] = "identity",
+        prior: Prior = "identity",
         bounds: tuple[float, float] | None = None,
         max_steps: int = 500,
         tol: float = 1e-4,
@@ -88,8 +102,6 @@ class ITML(LearnedMetric, ClusterMixin, BaseEstimator):  # type: ignore[misc]
         mapped = items @ root
         self.bounds_ = _percentiles(mapped, random) if self.bounds is None else self.bounds
         near, far = self.bounds_
-        if not (near > 0 and far > 0 and self.gamma > 0):
-            raise InputError(f"gamma and bounds must be above 0, got {self.gamma!r} and {self.bounds_!r}.")
         loss = Bounds(
             sign=np.repeat([1.0, -1.0], [len(given.must_link), len(given.cannot_link)]),
             bound=np.repeat([near, far], [len(given.must_link), len(given.cannot_link)]),
@@ -102,13 +114,11 @@ class ITML(LearnedMetric, ClusterMixin, BaseEstimator):  # type: ignore[misc]
         return self
 
 
-def _prior_root(items: Floats, prior: str) -> Floats:
+def _prior_root(items: Floats, prior: Prior) -> Floats:
     """(d, d) R with A_0 = R R', symmetric."""
     d = items.shape[1]
     if prior == "identity":
         return np.eye(d)
-    if prior != "covariance":
-        raise InputError(f"prior must be 'identity' or 'covariance', got {prior!r}.")
     size, axes = np.linalg.eigh(np.atleast_2d(np.cov(items, rowvar=False)))
     least = size.max() * d * np.finfo(np.float64).eps
     if size.min() <= least:

@@ -18,6 +18,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from likewise.clustering.constraints import Floats
+from likewise.clustering.hyperparameters import COUNT, Rules
 from likewise.clustering.method import Seed, check_items
 from likewise.pairs import Pairs
 
@@ -35,6 +36,7 @@ class KMeans(ClusterMixin, BaseEstimator):  # type: ignore[misc]
 
     uses_pairs: ClassVar[bool] = False
     finds_n_clusters: ClassVar[bool] = False
+    hyperparameters: ClassVar[Rules] = {"n_init": COUNT}
 
     def __init__(self, n_clusters: int = 8, *, n_init: int = 10, random_state: Seed = 0) -> None:
         self.n_clusters = n_clusters

@@ -28,6 +28,7 @@ from sklearn.base import BaseEstimator, ClusterMixin
 from sklearn.utils import check_random_state
 
 from likewise.clustering.constraints import Floats
+from likewise.clustering.hyperparameters import COUNT, FROM_0, Rules
 from likewise.clustering.k_means import fit_centres
 from likewise.clustering.method import Seed, check_items
 from likewise.clustering.neighbour_graph import neighbour_graph
@@ -58,6 +59,7 @@ class LPNMF(ClusterMixin, BaseEstimator):  # type: ignore[misc]
 
     uses_pairs: ClassVar[bool] = False
     finds_n_clusters: ClassVar[bool] = False
+    hyperparameters: ClassVar[Rules] = {"smoothness": FROM_0, "neighbours": COUNT, "max_iter": COUNT, "n_init": COUNT}
 
     def __init__(
         self,
@@ -82,8 +84,6 @@ class LPNMF(ClusterMixin, BaseEstimator):  # type: ignore[misc]
             raise InputError(
                 "Negative values in data passed to LPNMF, which needs 0 and above; shift them, or use lsc."
             )
-        if not self.smoothness >= 0:
-            raise InputError(f"smoothness must be 0 or more, got {self.smoothness!r}.")
         if not items.any():
             raise InputError("LPNMF has nothing to write in parts: X is 0 everywhere.")
         random = check_random_state(self.random_state)

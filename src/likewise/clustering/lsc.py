@@ -26,8 +26,9 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from likewise.clustering.constraints import Floats
+from likewise.clustering.hyperparameters import COUNT, Rules
 from likewise.clustering.k_means import fit_centres, nearest
-from likewise.clustering.method import Seed, check_count, check_items
+from likewise.clustering.method import Seed, check_items
 from likewise.pairs import Pairs
 
 
@@ -52,6 +53,7 @@ class LSC(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, BaseE
 
     uses_pairs: ClassVar[bool] = False
     finds_n_clusters: ClassVar[bool] = False
+    hyperparameters: ClassVar[Rules] = {"landmarks": COUNT, "neighbours": COUNT, "n_init": COUNT}
 
     def __init__(
         self,
@@ -70,8 +72,6 @@ class LSC(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, BaseE
 
     def fit(self, X: ArrayLike, y: None = None, *, pairs: Pairs | None = None) -> Self:
         items = check_items(self, X)
-        check_count("landmarks", self.landmarks)
-        check_count("neighbours", self.neighbours)
         random = check_random_state(self.random_state)
         self.landmarks_ = _landmarks(items, int(self.landmarks), random)
         written, self.bandwidth_ = write_by_landmarks(items, self.landmarks_, int(self.neighbours))

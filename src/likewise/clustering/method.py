@@ -15,7 +15,6 @@ A method is a scikit-learn estimator of its own, `class Name(ClusterMixin, BaseE
 
 from __future__ import annotations
 
-import numbers
 from typing import Any, ClassVar, Protocol, Self
 
 import numpy as np
@@ -23,6 +22,7 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.utils.validation import validate_data
 
 from likewise.clustering.constraints import Floats
+from likewise.clustering.hyperparameters import Rules, check_hyperparameters
 from likewise.errors import InputError
 from likewise.pairs import Pairs
 
@@ -34,6 +34,7 @@ class Method(Protocol):
 
     uses_pairs: ClassVar[bool]  # K-means and its like do not
     finds_n_clusters: ClassVar[bool]  # then n_clusters may be None, and n_clusters_ says what was found
+    hyperparameters: ClassVar[Rules]  # what its own may be
     n_clusters: int | None
     labels_: NDArray[np.integer[Any]]  # (n,) from 0
 
@@ -41,20 +42,10 @@ class Method(Protocol):
 
 
 def check_items(method: Any, X: ArrayLike) -> Floats:
-    """X as (n, d) float64, after a look at n_clusters; d is remembered as n_features_in_."""
+    """X as (n, d) float64, after a look at the hyperparameters; d is remembered as n_features_in_."""
+    check_hyperparameters(method)
     items: Floats = validate_data(method, X, dtype=np.float64, ensure_min_samples=2)
     n_clusters = method.n_clusters
-    if n_clusters is None and method.finds_n_clusters:
-        return items
-    if isinstance(n_clusters, bool) or not isinstance(n_clusters, int | np.integer) or n_clusters < 1:
-        raise InputError(f"n_clusters must be a whole number from 1, got {n_clusters!r}.")
-    if n_clusters > len(items):
+    if n_clusters is not None and n_clusters > len(items):
         raise InputError(f"n_clusters is {n_clusters}, but X has {len(items)} items; give {len(items)} at most.")
     return items
-
-
-def check_count(name: str, value: Any) -> int:
-    """A whole number from 1, or a message that says what it should be."""
-    if isinstance(value, bool) or not isinstance(value, numbers.Integral) or value < 1:
-        raise InputError(f"{name} must be a whole number from 1, got {value!r}.")
-    return int(value)

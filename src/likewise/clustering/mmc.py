@@ -25,11 +25,13 @@ from sklearn.utils import check_random_state
 
 from likewise.clustering.constraints import Constraints, Contradictions, Floats, read_constraints
 from likewise.clustering.distances import laplacian_times, squared_distances
+from likewise.clustering.hyperparameters import COUNT, FROM_0, Rules, one_of
 from likewise.clustering.learned_metric import LearnedMetric
 from likewise.clustering.method import Seed, check_items
 from likewise.errors import InputError
 from likewise.pairs import Pairs
 
+Shape = Literal["full", "diagonal"]
 FEW = 2  # pairs an item: so many are listed
 
 Step = Callable[[Floats], tuple[float, Floats]]  # L -> the first sum, and H L / ||H L||
@@ -61,12 +63,19 @@ class MMC(LearnedMetric, ClusterMixin, BaseEstimator):  # type: ignore[misc]
 
     uses_pairs: ClassVar[bool] = True
     finds_n_clusters: ClassVar[bool] = False
+    hyperparameters: ClassVar[Rules] = {
+        "metric": one_of(Shape),
+        "regularisation": FROM_0,
+        "max_iter": COUNT,
+        "tol": FROM_0,
+        "n_init": COUNT,
+    }
 
     def __init__(
         self,
         n_clusters: int = 8,
         *,
-        metric: Literal["full", "diagonal"] = "full",
+        metric: Shape = "full",
         regularisation: float = 1e-3,
         max_iter: int = 200,
         tol: float = 1e-6,
@@ -84,8 +93,6 @@ class MMC(LearnedMetric, ClusterMixin, BaseEstimator):  # type: ignore[misc]
         self.random_state = random_state
 
     def fit(self, X: ArrayLike, y: None = None, *, pairs: Pairs | None = None) -> Self:
-        if self.metric not in ("diagonal", "full"):
-            raise InputError(f"metric must be 'diagonal' or 'full', got {self.metric!r}.")
         items = check_items(self, X)
         given = read_constraints(pairs, len(items), self.contradictions)
         self.components_ = np.eye(items.shape[1])

@@ -22,13 +22,15 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from likewise.clustering.constraints import Contradictions, read_constraints
+from likewise.clustering.hyperparameters import ABOVE_0, COUNT, FROM_0, YES_OR_NO, Rules, one_of
 from likewise.clustering.local_metric import Metric
 from likewise.clustering.method import Seed, check_items
 from likewise.clustering.metric_penalties import MetricPenalties
 from likewise.clustering.penalised import means
 from likewise.clustering.starts import starts
-from likewise.errors import InputError
 from likewise.pairs import Pairs
+
+Shape = Literal["diagonal", "full"]
 
 
 class MPCKMeans(ClusterMixin, BaseEstimator):  # type: ignore[misc]
@@ -58,12 +60,20 @@ class MPCKMeans(ClusterMixin, BaseEstimator):  # type: ignore[misc]
 
     uses_pairs: ClassVar[bool] = True
     finds_n_clusters: ClassVar[bool] = False
+    hyperparameters: ClassVar[Rules] = {
+        "metric": one_of(Shape),
+        "shared": YES_OR_NO,
+        "weight": FROM_0,
+        "regularisation": ABOVE_0,
+        "n_init": COUNT,
+        "max_iter": COUNT,
+    }
 
     def __init__(
         self,
         n_clusters: int = 8,
         *,
-        metric: Literal["diagonal", "full"] = "diagonal",
+        metric: Shape = "diagonal",
         shared: bool = False,
         weight: float = 1.0,
         regularisation: float = 0.01,
@@ -83,8 +93,6 @@ class MPCKMeans(ClusterMixin, BaseEstimator):  # type: ignore[misc]
         self.random_state = random_state
 
     def fit(self, X: ArrayLike, y: None = None, *, pairs: Pairs | None = None) -> Self:
-        if self.metric not in ("diagonal", "full"):
-            raise InputError(f"metric must be 'diagonal' or 'full', got {self.metric!r}.")
         raw = check_items(self, X)
         given = read_constraints(pairs, len(raw), self.contradictions)
         middle = raw.mean(axis=0)

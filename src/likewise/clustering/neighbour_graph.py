@@ -9,7 +9,6 @@ from scipy.sparse import coo_array, csr_array
 from sklearn.neighbors import NearestNeighbors
 
 from likewise.clustering.constraints import Floats
-from likewise.clustering.method import check_count
 
 
 def neighbour_graph(items: Floats, neighbours: int, weights: Literal["one", "gaussian"]) -> csr_array:
@@ -22,7 +21,7 @@ def neighbour_graph(items: Floats, neighbours: int, weights: Literal["one", "gau
     [[0.0, 1.0, 0.0], [1.0, 0.0, 1.0], [0.0, 1.0, 0.0]]
     """
     n = len(items)
-    k = min(check_count("neighbours", neighbours), n - 1)
+    k = min(neighbours, n - 1)
     distance, nearest = NearestNeighbors(n_neighbors=k).fit(items).kneighbors()  # (n, k), without the item itself
     i, j = np.repeat(np.arange(n), k), nearest.ravel()
     if weights == "one":

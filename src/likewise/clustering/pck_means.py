@@ -19,6 +19,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from likewise.clustering.constraints import Constraints, Contradictions, Floats, Ints, read_constraints
+from likewise.clustering.hyperparameters import COUNT, FROM_0, Rules
 from likewise.clustering.k_means import nearest
 from likewise.clustering.method import Seed, check_items
 from likewise.clustering.penalised import Neighbourhoods, means, settle
@@ -48,6 +49,7 @@ class PCKMeans(ClusterMixin, BaseEstimator):  # type: ignore[misc]
 
     uses_pairs: ClassVar[bool] = True
     finds_n_clusters: ClassVar[bool] = False
+    hyperparameters: ClassVar[Rules] = {"weight": FROM_0, "n_init": COUNT, "max_iter": COUNT}
 
     def __init__(
         self,

@@ -14,6 +14,7 @@ from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator, ClusterMixin
 
 from likewise.clustering.constraints import Contradictions, read_constraints
+from likewise.clustering.hyperparameters import ABOVE_0, COUNT, SHARE, Rules
 from likewise.clustering.kernel_k_means import kernel_k_means
 from likewise.clustering.method import Seed, check_items
 from likewise.clustering.skms_kernel import learn_kernel
@@ -40,6 +41,7 @@ class SKKm(ClusterMixin, BaseEstimator):  # type: ignore[misc]
 
     uses_pairs: ClassVar[bool] = True
     finds_n_clusters: ClassVar[bool] = False
+    hyperparameters: ClassVar[Rules] = {"gamma": ABOVE_0, "energy": SHARE, "max_steps": COUNT, "n_init": COUNT}
 
     def __init__(
         self,

@@ -20,11 +20,11 @@ from sklearn.base import BaseEstimator, ClusterMixin
 
 from likewise.clustering.constraints import Constraints, Contradictions, Floats, read_constraints
 from likewise.clustering.gaussian_kernel import all_distances, factor, locally_scaled
+from likewise.clustering.hyperparameters import ABOVE_0, COUNT, SHARE, Rules, number_where
 from likewise.clustering.kernel_k_means import kernel_k_means
 from likewise.clustering.logdet import learn_metric
-from likewise.clustering.method import Seed, check_count, check_items
+from likewise.clustering.method import Seed, check_items
 from likewise.clustering.relative import Comparisons
-from likewise.errors import InputError
 from likewise.pairs import Pairs
 
 
@@ -51,6 +51,14 @@ class SKLR(ClusterMixin, BaseEstimator):  # type: ignore[misc]
 
     uses_pairs: ClassVar[bool] = True
     finds_n_clusters: ClassVar[bool] = False
+    hyperparameters: ClassVar[Rules] = {
+        "rho": number_where("of 1 or more", lambda rho: rho >= 1),
+        "gamma": ABOVE_0,
+        "neighbour": COUNT,
+        "energy": SHARE,
+        "max_steps": COUNT,
+        "n_init": COUNT,
+    }
 
     def __init__(
         self,
@@ -77,11 +85,6 @@ class SKLR(ClusterMixin, BaseEstimator):  # type: ignore[misc]
 
     def fit(self, X: ArrayLike, y: None = None, *, pairs: Pairs | None = None) -> Self:
         items = check_items(self, X)
-        if not self.rho >= 1:
-            raise InputError(f"rho must be 1 or more, got {self.rho!r}: nearer means a smaller distance.")
-        if not self.gamma > 0:
-            raise InputError(f"gamma must be above 0, got {self.gamma!r}.")
-        check_count("neighbour", self.neighbour)
         given = read_constraints(pairs, len(items), self.contradictions)
         kernel_factor = factor(locally_scaled(all_distances(items), self.neighbour), self.energy)
         self.features_, self.n_comparisons_ = learn_features(kernel_factor, given, self.rho, self.gamma, self.max_steps)

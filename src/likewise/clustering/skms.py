@@ -20,8 +20,9 @@ from sklearn.base import BaseEstimator, ClusterMixin
 
 from likewise.clustering.constraints import Constraints, Contradictions, Floats, read_constraints
 from likewise.clustering.gaussian_kernel import all_distances
+from likewise.clustering.hyperparameters import ABOVE_0, COUNT, SHARE, Rules, or_none
 from likewise.clustering.mean_shift import reaches, shift_to_modes
-from likewise.clustering.method import check_count, check_items
+from likewise.clustering.method import check_items
 from likewise.clustering.skms_kernel import learn_kernel
 from likewise.pairs import Pairs
 
@@ -47,6 +48,13 @@ class SKMS(ClusterMixin, BaseEstimator):  # type: ignore[misc]
 
     uses_pairs: ClassVar[bool] = True
     finds_n_clusters: ClassVar[bool] = True
+    hyperparameters: ClassVar[Rules] = {
+        "n_clusters": or_none(COUNT),
+        "neighbours": or_none(COUNT),
+        "gamma": ABOVE_0,
+        "energy": SHARE,
+        "max_steps": COUNT,
+    }
 
     def __init__(
         self,
@@ -67,11 +75,10 @@ class SKMS(ClusterMixin, BaseEstimator):  # type: ignore[misc]
 
     def fit(self, X: ArrayLike, y: None = None, *, pairs: Pairs | None = None) -> Self:
         items = check_items(self, X)
-        k = None if self.neighbours is None else check_count("neighbours", self.neighbours)
         given = read_constraints(pairs, len(items), self.contradictions)
         learned = learn_kernel(items, given, self.gamma, self.energy, self.max_steps)
         squared = all_distances(learned.features)
-        self.neighbours_ = usual_place(squared, given) if k is None else k
+        self.neighbours_ = usual_place(squared, given) if self.neighbours is None else self.neighbours
         modes = shift_to_modes(learned.features, reaches(squared, self.neighbours_), merge=float(np.sqrt(learned.near)))
         self.features_, self.width_ = learned.features, learned.width
         self.labels_, self.n_clusters_ = modes.labels, int(modes.labels.max()) + 1

@@ -21,7 +21,6 @@ from likewise.clustering.constraints import Constraints, Floats
 from likewise.clustering.distances import squared_distances
 from likewise.clustering.gaussian_kernel import all_distances, factor, gaussian, median_distance
 from likewise.clustering.logdet import Bounds, learn_metric
-from likewise.errors import InputError
 
 NEAR, FAR = 0.05, 1.95  # of 2, the greatest squared distance there is in the plane of a Gaussian kernel
 NOTHING = 1e-9  # no metric moves items apart that are at one place in the plane
@@ -45,8 +44,6 @@ def learn_kernel(
     >>> bool(((features[0] - features[1]) ** 2).sum() < 0.06), bool(((features[0] - features[2]) ** 2).sum() > 1.9)
     (True, True)
     """
-    if not gamma > 0:
-        raise InputError(f"gamma must be above 0, got {gamma!r}.")
     squared = all_distances(items)
     width = best_width(squared, given)
     kernel = gaussian(squared, width)
