@@ -4,12 +4,13 @@
     W = Z D^-1 Z',  D = diag of the column sums of Z;     its eigenvectors are the left singular vectors of Z D^-1/2
 
 The p landmarks are centres of k-means, so every item is written by a few of them, and W, whose rows sum to 1, is a
-graph that is never formed: the p x p matrix D^-1/2 Z' Z D^-1/2 has the same eigenvalues. K-means on the first K
-eigenvectors, each item's row at length 1, gives the clusters.
+graph that is never formed: the p x p matrix D^-1/2 Z' Z D^-1/2 has the same eigenvalues. The first eigenvector of W is
+constant and says nothing. K-means on the K that come next, each item's row at length 1, gives the clusters.
 
-Chen and Cai, Large scale spectral clustering with landmark-based representation, AAAI 2011. h is the mean distance of
-items to their r nearest landmarks. Rows at length 1 are our addition, usual in spectral clustering: without them, fewer
-drawings of letters are put where they belong.
+Chen and Cai, Large scale spectral clustering with landmark-based representation, AAAI 2011; K vectors without the
+constant one, and rows at length 1, as in the authors' own code. h is the mean distance of items to their r nearest
+landmarks. The publication leaves it open; the code takes the mean squared distance to all landmarks, which makes the
+graph depend on the unit that the items are measured in.
 """
 
 from __future__ import annotations
@@ -76,7 +77,7 @@ class LSC(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, BaseE
         self.landmarks_ = _landmarks(items, int(self.landmarks), random)
         written, self.bandwidth_ = write_by_landmarks(items, self.landmarks_, int(self.neighbours))
         spectrum = landmark_spectrum(written, self.n_clusters)
-        self.projection_, self.embedding_ = spectrum.projection, _unit_rows(written @ spectrum.projection)
+        self.projection_, self.embedding_ = spectrum.projection, unit_rows(written @ spectrum.projection)
         found = fit_centres(self.embedding_, self.n_clusters, self.n_init, random)
         self.labels_, self.cluster_centers_ = found.labels_, found.cluster_centers_
         return self
@@ -86,7 +87,7 @@ class LSC(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, BaseE
         check_is_fitted(self)
         items = validate_data(self, X, dtype=np.float64, reset=False)
         written, _ = write_by_landmarks(items, self.landmarks_, int(self.neighbours), self.bandwidth_)
-        return _unit_rows(written @ self.projection_)
+        return unit_rows(written @ self.projection_)
 
     def predict(self, X: ArrayLike) -> NDArray[np.int64]:
         """The cluster of any items, by the nearest centre in the embedding."""
@@ -98,7 +99,7 @@ class LSC(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, BaseE
 
 
 class Spectrum(NamedTuple):
-    values: Floats  # (k,) the greatest eigenvalues of W; the first is 1
+    values: Floats  # (k,) the greatest eigenvalues of W, but for that of the constant vector
     projection: Floats  # (p, k) Z @ projection are its eigenvectors, of unit length
 
 
@@ -118,13 +119,20 @@ def write_by_landmarks(
 
 
 def landmark_spectrum(written: csr_array, n_vectors: int) -> Spectrum:
-    """The eigenvectors of W = Z D^-1 Z' of the greatest eigenvalues, as many as are above 0, up to a number."""
+    """The eigenvectors of W = Z D^-1 Z' of the greatest eigenvalues, as many as are above 0, up to a number.
+
+    The constant one, whose eigenvalue is 1, is taken out of the matrix first. Where the graph is in parts others have
+    the eigenvalue 1, too, and a solver would hide it in all of them.
+    """
     mass = np.asarray(written.sum(axis=0)).ravel()
     scale = np.divide(1.0, np.sqrt(mass), out=np.zeros_like(mass), where=mass > 0)  # a landmark may write nobody
     scaled = written @ diags_array(scale)
-    value, vector = eigh((scaled.T @ scaled).toarray())
+    constant = np.sqrt(mass / mass.sum())  # (p,) Z D^-1/2 makes the constant vector of it
+    value, vector = eigh((scaled.T @ scaled).toarray() - np.outer(constant, constant))
     value, vector = value[::-1], vector[:, ::-1]
     kept = min(n_vectors, int((value > 1e-10).sum()))
+    if not kept:  # all items are at one place
+        value, vector, kept = np.ones(1), constant[:, None], 1
     return Spectrum(value[:kept], scale[:, None] * vector[:, :kept] / np.sqrt(value[:kept]))
 
 
@@ -135,6 +143,6 @@ def _landmarks(items: Floats, count: int, random: np.random.RandomState) -> Floa
     return np.asarray(fit_centres(items, count, 1, random).cluster_centers_)
 
 
-def _unit_rows(embedding: Floats) -> Floats:
+def unit_rows(embedding: Floats) -> Floats:
     length = np.sqrt((embedding**2).sum(axis=1, keepdims=True))
     return np.asarray(np.divide(embedding, length, out=np.zeros_like(embedding), where=length > 0))
