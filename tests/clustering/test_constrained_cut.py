@@ -112,6 +112,14 @@ def test_no_change_of_sides_lowers_the_cost(seed: int) -> None:
     assert all(cost(problem, other) > value * (1 - 1e-5) for other in others if 0 < other.sum() < 9)
 
 
+@pytest.mark.parametrize("seed", range(12))
+def test_no_single_item_would_lower_the_cut_where_the_search_ends(seed: int) -> None:
+    problem = a_problem(12, seed, gamma=2.0, answers=24)  # they contradict one another, so that RatioDCA stops early
+    side, value, _ = minimise_cut(problem, np.random.default_rng(seed).normal(size=12))
+    others = [side ^ (np.arange(12) == item) for item in range(12)]
+    assert all(cost(problem, other) > value * (1 - 1e-5) for other in others if 0 < other.sum() < 12)
+
+
 def test_a_graph_in_two_parts_costs_nothing() -> None:
     graph = csr_array(np.kron(np.eye(2), 1 - np.eye(4)))
     nothing = csr_array((8, 8), dtype=np.float64)

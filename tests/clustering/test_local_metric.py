@@ -83,3 +83,15 @@ def test_mapped_items_have_the_metrics_distances(A: np.ndarray) -> None:
     assert ((mapped[3] - mapped[7]) ** 2).sum() == pytest.approx(v @ matrix @ v)
     assert metric.widest(ITEMS) == metric.squared(v) == pytest.approx(v @ matrix @ v)
     assert metric.volume(0.5) == pytest.approx(np.log(np.linalg.det(matrix)) - 0.5 * matrix.trace())
+
+
+@pytest.mark.parametrize("full", [False, True])
+def test_several_farthest_pairs_share_the_weight_of_the_broken_cannot_links(full: bool) -> None:
+    S, far = spread(ITEMS, np.ones(20), full=True), np.array([[1.0, 2.0, -1.0], [0.5, -3.0, 4.0], [2.0, 0.0, 1.0]])
+    expected = S + 24.0 * (far[:, :, None] * far[:, None, :]).mean(axis=0) + 20.0 * 0.1 * np.eye(3)
+    if full:
+        found = local_metric._minimiser(Spread(S, c=24.0, n=20.0), far, 0.1)
+        np.testing.assert_allclose(found, 20.0 * np.linalg.inv(expected))
+    else:
+        found = local_metric._minimiser(Spread(S.diagonal(), c=24.0, n=20.0), far, 0.1)
+        np.testing.assert_allclose(found, 20.0 / expected.diagonal())
