@@ -46,7 +46,8 @@ def test_the_report_names_every_contender() -> None:
 
 def test_the_command_writes_what_it_measured(tmp_path: Path) -> None:
     out = tmp_path / "new" / "landscape.json"
-    ran = CliRunner().invoke(app, ["landscape", "--items", "20", "--points", "2", "--repeats", "1", "--out", str(out)])
+    small = ["--n-items", "20", "--points", "2", "--repeats", "1"]
+    ran = CliRunner().invoke(app, ["landscape", *small, "--out", str(out)])
     assert ran.exit_code == 0, ran.output
     written = json.loads(out.read_text())
     assert (written["items"], written["points"], written["repeats"]) == (20, 2, 1)

@@ -54,7 +54,7 @@ def table(tmp_path_factory: pytest.TempPathFactory, write_rows: Run) -> Path:
 @pytest.mark.parametrize("method", [name for name in METHODS if METHODS[name].uses_pairs])
 def test_every_method_finds_what_the_answers_say(table: Path, run: Run, method: str, tmp_path: Path) -> None:
     out = tmp_path / "labels.csv"
-    arguments = ("--pairs", table / "answers.csv", "--clusters", 3, "--out", out)
+    arguments = ("--pairs", table / "answers.csv", "--classes", 3, "--out", out)
     result = run("cluster", table / "items.csv", "--method", method, *arguments)
     assert result.exit_code == 0, result.output
     found = rows(out)
@@ -66,11 +66,11 @@ def test_every_method_finds_what_the_answers_say(table: Path, run: Run, method: 
 
 def test_k_means_needs_no_answers_and_says_so(table: Path, run: Run, tmp_path: Path) -> None:
     out = tmp_path / "labels.csv"
-    alone = run("cluster", table / "items.csv", "--method", "k-means", "--clusters", 3, "--out", out)
+    alone = run("cluster", table / "items.csv", "--method", "k-means", "--classes", 3, "--out", out)
     assert alone.exit_code == 0, alone.output
     assert len(alone.stdout.splitlines()) == 1
     before = rows(out)
-    arguments = ("--pairs", table / "answers.csv", "--clusters", 3, "--out", out)
+    arguments = ("--pairs", table / "answers.csv", "--classes", 3, "--out", out)
     counted = run("cluster", table / "items.csv", "--method", "k-means", *arguments)
     assert "looks at the items alone" in counted.stderr
     assert rows(out) == before
@@ -78,7 +78,7 @@ def test_k_means_needs_no_answers_and_says_so(table: Path, run: Run, tmp_path: P
 
 def test_it_counts_the_answers_it_agrees_with(table: Path, run: Run, tmp_path: Path) -> None:
     out = tmp_path / "labels.csv"
-    arguments = ("--clusters", 3, "--out", out, "--pairs", table / "wrong.csv")
+    arguments = ("--classes", 3, "--out", out, "--pairs", table / "wrong.csv")
     result = run("cluster", table / "items.csv", "--method", "pck-means", *arguments, "--set", "weight=5")
     assert result.exit_code == 0, result.output
     cluster = {row["id"]: row["cluster"] for row in rows(out)}
@@ -90,7 +90,7 @@ def test_it_counts_the_answers_it_agrees_with(table: Path, run: Run, tmp_path: P
 
 def test_parquet_and_row_numbers(table: Path, run: Run, tmp_path: Path, write_rows: Run) -> None:
     numbered = write_rows(tmp_path / "n.csv", ("left", "right", "same"), (0, 3, 1), (0, 1, 0), (1, 2, 0), (0, 2, 0))
-    arguments = ("--pairs", numbered, "--clusters", 3, "--out", tmp_path / "labels.parquet")
+    arguments = ("--pairs", numbered, "--classes", 3, "--out", tmp_path / "labels.parquet")
     result = run("cluster", table / "items.npy", "--method", "pck-means", *arguments)
     assert result.exit_code == 0, result.output
     found = pyarrow.parquet.read_table(tmp_path / "labels.parquet")
@@ -106,7 +106,7 @@ def test_images_are_their_pixels(tmp_path: Path, run: Run, write_rows: Run) -> N
     (tmp_path / "photos" / "e.png").write_bytes(b"no picture")
     told = (("a.png", "b.png", 0), ("a.png", "e.png", 1))
     answers = write_rows(tmp_path / "answers.csv", ("left", "right", "same"), *told)
-    arguments = ("--clusters", 2, "--size", 4, "--grey", "--out", tmp_path / "labels.csv", "--pairs", answers)
+    arguments = ("--classes", 2, "--size", 4, "--grey", "--out", tmp_path / "labels.csv", "--pairs", answers)
     result = run("cluster", tmp_path / "photos", "--method", "cop-k-means", *arguments)
     assert result.exit_code == 0, result.output
     assert "e.png" in result.stderr
@@ -119,26 +119,25 @@ def test_images_are_their_pixels(tmp_path: Path, run: Run, write_rows: Run) -> N
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (("--method", "magic", "--clusters", 3), "There is no method named 'magic'; give --method one of k-means, "),
-        (("--method", "itml", "--pairs", "answers.csv"), "itml has to be told how many clusters to make"),
-        (("--method", "itml", "--clusters", 3), "itml learns from answers; give --pairs."),
-        (("--method", "k-means", "--clusters", 46), "n_clusters is 46, but X has 45 items"),
-        (("--method", "k-means", "--clusters", 3, "--set", "speed=9"), "k-means has no argument 'speed=9'"),
+        (("--method", "itml", "--pairs", "answers.csv"), "itml has to be told how many classes there are"),
+        (("--method", "itml", "--classes", 3), "itml learns from answers; give --pairs."),
+        (("--method", "k-means", "--classes", 46), "n_clusters is 46, but X has 45 items"),
+        (("--method", "k-means", "--classes", 3, "--set", "speed=9"), "k-means has no argument 'speed=9'"),
         (
-            ("--method", "k-means", "--clusters", 3, "--set", "n_init=lots"),
+            ("--method", "k-means", "--classes", 3, "--set", "n_init=lots"),
             "n_init of KMeans must be a whole number from 1, got 'lots'.",
         ),
         (
-            ("--method", "k-means", "--clusters", 3, "--contradictions", "repair"),
+            ("--method", "k-means", "--classes", 3, "--contradictions", "repair"),
             "k-means has no argument 'contradictions=repair'",
         ),
         (
-            ("--method", "cop-k-means", "--clusters", 3, "--pairs", "wrong.csv"),
+            ("--method", "cop-k-means", "--classes", 3, "--pairs", "wrong.csv"),
             "The answers contradict one another: b00=b01",
         ),
-        (("--method", "cop-k-means", "--clusters", 2, "--pairs", "answers.csv"), "No assignment to 2 clusters keeps"),
+        (("--method", "cop-k-means", "--classes", 2, "--pairs", "answers.csv"), "No assignment to 2 clusters keeps"),
         (
-            ("--method", "mpck-means", "--clusters", 3, "--pairs", "answers.csv", "--set", "metric=round"),
+            ("--method", "mpck-means", "--classes", 3, "--pairs", "answers.csv", "--set", "metric=round"),
             "metric of MPCKMeans must be 'diagonal' or 'full', got 'round'.",
         ),
     ],
@@ -169,7 +168,7 @@ def test_a_hyperparameter_that_cannot_be(
 ) -> None:
     out = tmp_path / "labels.csv"
     answers = ("--pairs", table / "answers.csv") if METHODS[method].uses_pairs else ()
-    arguments = ("--method", method, "--clusters", 3, "--set", setting, "--out", out)
+    arguments = ("--method", method, "--classes", 3, "--set", setting, "--out", out)
     refuse(run("cluster", table / "items.csv", *answers, *arguments), message, out)
 
 
@@ -177,13 +176,13 @@ def test_csp_told_only_same(table: Path, run: Run, write_rows: Run, tmp_path: Pa
     same = [(i, j, 1) for i in range(45) for j in range(i)]
     answers = write_rows(tmp_path / "same.csv", ("left", "right", "same"), *same)
     out = tmp_path / "labels.csv"
-    arguments = ("--method", "csp", "--clusters", 3, "--pairs", answers, "--out", out)
+    arguments = ("--method", "csp", "--classes", 3, "--pairs", answers, "--out", out)
     refuse(run("cluster", table / "items.npy", *arguments), "leave no cut into 3 clusters", out)
 
 
 def test_contradictions_are_repaired_when_asked(table: Path, run: Run, tmp_path: Path) -> None:
     out = tmp_path / "labels.csv"
-    arguments = ("--pairs", table / "wrong.csv", "--clusters", 3, "--contradictions", "repair", "--out", out)
+    arguments = ("--pairs", table / "wrong.csv", "--classes", 3, "--contradictions", "repair", "--out", out)
     result = run("cluster", table / "items.csv", "--method", "cop-k-means", *arguments)
     assert result.exit_code == 0, result.output
     assert "1 of" in result.stderr
@@ -194,6 +193,6 @@ def test_contradictions_are_repaired_when_asked(table: Path, run: Run, tmp_path:
 
 def test_what_is_read_is_not_overwritten(table: Path, run: Run) -> None:
     before = (table / "items.csv").read_bytes()
-    result = run("cluster", table / "items.csv", "--method", "k-means", "--clusters", 3, "--out", table / "items.csv")
+    result = run("cluster", table / "items.csv", "--method", "k-means", "--classes", 3, "--out", table / "items.csv")
     assert result.exit_code == 2
     assert (table / "items.csv").read_bytes() == before

@@ -15,7 +15,6 @@ from typer.testing import CliRunner
 
 from likewise.cli.data import app
 from likewise.datasets.download import HOMES, Home
-from likewise.errors import InputError
 
 CONTENT = b"official bytes"
 
@@ -48,9 +47,10 @@ def test_get_downloads_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
     assert result.output == f"{data}/mnist/file.gz is already there and correct.\n"
 
 
-def test_unknown_set_is_an_input_error(tmp_path: Path) -> None:
+def test_an_unknown_set_is_refused(tmp_path: Path) -> None:
     result = CliRunner().invoke(app, ["get", "imagenet", "--data", str(tmp_path)])
-    assert isinstance(result.exception, InputError)
+    assert result.exit_code == 2
+    assert "omniglot" in result.stderr
     assert list(tmp_path.iterdir()) == []
 
 

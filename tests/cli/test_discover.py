@@ -325,7 +325,7 @@ REFUSED: dict[str, tuple[dict[str, Any], tuple[object, ...], str]] = {
         (),
         "The known classes are too small: two of them need two items or more besides those held out.",
     ),
-    "a network that is none": ({}, ("--network", "lent"), "There is no network named 'lent'"),
+    "a network that is none": ({}, ("--network", "lent"), "'lent' is not one of"),
     "a device that is none": ({}, ("--device", "abacus"), "abacus"),
     "two teachers": ({}, ("--similarity", "somewhere"), "Both --known and --similarity are given; leave out --known"),
 }

@@ -294,14 +294,14 @@ def test_items_that_cannot_be_used(blobs: Path, run: Run, fit_blobs: Run) -> Non
 @pytest.mark.parametrize(
     ("option", "value", "message"),
     [
-        ("--network", "lent", "There is no network named 'lent'; give --network one of lenet,"),
+        ("--network", "lent", "'lent' is not one of 'lenet', "),
         ("--network", "vgg8", "vgg8 takes images, but the items are vectors of 2 features; use mlp."),
         ("--noise", "much", "--noise must be a rate from 0 to below 0.5, or learn, got 'much'."),
         ("--noise", "0.5", "--noise must be a rate from 0 to below 0.5"),
         ("--classes", "61", "--classes is 61, but there are 60 items; give fewer."),
         ("--learning-rate", "-1", "learning_rate must be a finite number above 0"),
-        ("--device", "abacus", "device must be auto"),
-        ("--precision", "float16", "precision must be one of auto, float32, bfloat16, got 'float16'."),
+        ("--device", "abacus", "'abacus' is not one of auto, cpu"),
+        ("--precision", "float16", "'float16' is not one of 'auto', 'float32', 'bfloat16'"),
         ("--device", "cuda:99", "Device cuda:99 is not available here"),
     ],
 )

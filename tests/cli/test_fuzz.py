@@ -30,12 +30,12 @@ COMMANDS = {
     "fit": (["items"], ["--pairs", "--classes", "--out", "--network", "--epochs", "--batch-size", "--learning-rate"]),
     "semi": (["items"], ["--labels", "--out", "--method", "--epochs", "--held-out", "--network", "--size"]),
     "discover": ([], ["--known", "--unknown", "--similarity", "--out", "--classes", "--epochs"]),
-    "cluster": (["items"], ["--method", "--pairs", "--clusters", "--out", "--contradictions", "--set", "--size"]),
-    "predict": (["run", "items"], ["--out", "--batch"]),
+    "cluster": (["items"], ["--method", "--pairs", "--classes", "--out", "--contradictions", "--set", "--size"]),
+    "predict": (["run", "items"], ["--out", "--batch-size"]),
     "name": (["run"], ["--labels", "--items"]),
     "report": (["run"], ["--items", "--out"]),
     "export": (["run"], ["--onnx"]),
-    "landscape": (["run"], ["--out", "--loss", "--grid", "--range", "--items", "--part", "--mutual", "--plot"]),
+    "landscape": (["run"], ["--out", "--loss", "--grid", "--range", "--n-items", "--part", "--mutual", "--plot"]),
     "data": (["subcommand"], ["--data", "--mirror"]),
     "bench": (["subcommand"], ["--out"]),
     "paper": (["subcommand"], ["--dataset", "--network", "--criterion", "--epochs", "--data", "--runs", "--results"]),
@@ -186,7 +186,7 @@ def typed(draw: st.DrawFn) -> list[str]:
         )
         words.append(draw(st.sampled_from(kind) | value))
     usual = {"--out": ["new", "new.csv", "new.html"], "--pairs": ["answers.csv"], "--labels": ["few.csv"]}
-    usual |= {"--classes": ["3"], "--clusters": ["3"], "--method": ["k-means", "vat"], "--onnx": ["new.onnx"]}
+    usual |= {"--classes": ["3"], "--method": ["k-means", "vat"], "--onnx": ["new.onnx"]}
     usual |= {"--known": ["photos"], "--unknown": ["photos", "blobs.csv"]}
     for option in draw(st.lists(st.sampled_from(options), unique=True)):
         words += [option, draw(st.sampled_from(usual[option]) | value if option in usual else value)]

@@ -18,7 +18,7 @@ from likewise.networks import build
 from likewise.training import Settings, train_labelled
 
 Run = Callable[..., Any]
-SMALL = ("--grid", 3, "--items", 20, "--batch-size", 10)
+SMALL = ("--grid", 3, "--n-items", 20, "--batch-size", 10)
 
 
 @pytest.fixture(scope="module")
@@ -83,7 +83,7 @@ def test_a_fit_is_seen_through_its_answers(run: Run, blobs: Path) -> None:
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        (("--grid", 1), "2 points a side or more"),
+        (("--grid", 1), "Invalid value for '--grid'"),
         (("--loss", "hinge"), "There is no loss called 'hinge'"),
         (("--loss", ","), "No loss is given"),
         (("--range", "wide"), "--range must be a number, or two with a comma"),

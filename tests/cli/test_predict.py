@@ -37,7 +37,7 @@ def refuse(result: Any, message: str, out: Path) -> None:
 
 def test_classes_and_probabilities_are_the_models(blobs: Path, run: Run) -> None:
     out = blobs / "deep" / "predictions.csv"
-    result = run("predict", blobs / "run", blobs / "blobs.csv", "--out", out, "--batch", 7)
+    result = run("predict", blobs / "run", blobs / "blobs.csv", "--out", out, "--batch-size", 7)
     assert result.exit_code == 0, result.output
     assert result.stdout.splitlines()[0] == f"Wrote {out}: 60 items in 3 classes."
     found, model = rows(out), PairClassifier.load(blobs / "run")
@@ -51,7 +51,9 @@ def test_classes_and_probabilities_are_the_models(blobs: Path, run: Run) -> None
 
 def test_the_size_of_a_batch_does_not_matter(blobs: Path, run: Run) -> None:
     for batch in (1, 59, 1000):
-        assert run("predict", blobs / "run", blobs / "blobs.csv", "--out", blobs / f"{batch}.csv", "--batch", batch)
+        assert run(
+            "predict", blobs / "run", blobs / "blobs.csv", "--out", blobs / f"{batch}.csv", "--batch-size", batch
+        )
     assert rows(blobs / "1.csv") == rows(blobs / "59.csv") == rows(blobs / "1000.csv")
 
 
@@ -61,7 +63,7 @@ def test_parquet_has_types_and_names(blobs: Path, run: Run) -> None:
     assert numbered.schema.types == [pa.int64(), pa.int64(), pa.float32()]
     assert numbered["id"].to_pylist() == list(range(60))  # an array without ids: its row numbers
     assert run("name", blobs / "run", "--labels", blobs / "few.csv").exit_code == 0
-    result = run("predict", blobs / "run", blobs / "blobs.csv", "--out", blobs / "p.parquet", "--batch", 25)
+    result = run("predict", blobs / "run", blobs / "blobs.csv", "--out", blobs / "p.parquet", "--batch-size", 25)
     assert len(result.stdout.splitlines()) == 1
     named = pyarrow.parquet.read_table(blobs / "p.parquet")
     assert named.schema.types == [pa.string(), pa.string(), pa.float32()]
@@ -86,7 +88,7 @@ def test_a_folder_of_images_of_any_size(photos: Path, run: Run) -> None:
             large = image.convert("RGB").resize((40, 40), Image.Resampling.NEAREST)
         large.save(path)
     (new / "zz.png").write_bytes(b"no picture")
-    result = run("predict", photos / "run", new, "--out", photos / "p.csv", "--batch", 6)
+    result = run("predict", photos / "run", new, "--out", photos / "p.csv", "--batch-size", 6)
     assert result.exit_code == 0, result.output
     assert result.stderr.splitlines()[0] == "likewise: warning: 1 image cannot be read and is left out:"
     assert str(new / "zz.png") in result.stderr
@@ -121,7 +123,7 @@ def test_a_bad_row_far_down_leaves_what_was_there(blobs: Path, run: Run) -> None
     with (blobs / "blobs.csv").open("a") as file:
         file.write("last,1,inf\n")
     for name in ("p.csv", "p.parquet"):
-        result = run("predict", blobs / "run", blobs / "blobs.csv", "--out", blobs / name, "--batch", 10)
+        result = run("predict", blobs / "run", blobs / "blobs.csv", "--out", blobs / name, "--batch-size", 10)
         refuse(result, "line 62: height must be a finite number, got 'inf'", blobs / name)
     (blobs / "p.csv").write_text("as it was")
     assert run("predict", blobs / "run", blobs / "blobs.csv", "--out", blobs / "p.csv").exit_code == 2

@@ -148,8 +148,8 @@ REFUSED = {
         ("--classes", 3),
         "n_classes is 3, but the 2 labels name 2 classes; label an item of each class.",
     ),
-    "a method that is none": ([("b00", "ant"), ("b01", "bee")], ("--method", "magic"), "There is no method 'magic'"),
-    "a network that is none": ([("b00", "ant"), ("b01", "bee")], ("--network", "lent"), "no network named 'lent'"),
+    "a method that is none": ([("b00", "ant"), ("b01", "bee")], ("--method", "magic"), "'magic' is not one of"),
+    "a network that is none": ([("b00", "ant"), ("b01", "bee")], ("--network", "lent"), "'lent' is not one of"),
     "too few for a similarity": (
         [("b00", "ant"), ("b01", "bee")],
         ("--method", "spn-mcl"),

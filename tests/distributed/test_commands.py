@@ -95,7 +95,9 @@ def test_fit_in_two_processes_prints_and_writes_once(folder: Path, monkeypatch: 
     again = CliRunner().invoke(app, [*FIT, "--epochs", "2", "--out", "run"])  # with one process, it is the same run
     assert "run is finished" in again.stdout
     assert CliRunner().invoke(app, ["predict", "run", "blobs.csv", "--out", "one.csv"]).exit_code == 0
-    process = likewise(folder, "predict", "run", "blobs.csv", "--out", "two.csv", "--batch", "40", "--processes", "2")
+    process = likewise(
+        folder, "predict", "run", "blobs.csv", "--out", "two.csv", "--batch-size", "40", "--processes", "2"
+    )
     assert process.communicate() == (
         "Wrote two.csv: 90 items in 3 classes.\n"
         "A class is the number of an output; likewise name run --labels few.csv names it.\n",

@@ -76,7 +76,7 @@ def test_each_loss_around_its_own_solution_and_all_between(record: LandscapeReco
     assert record.mutual["kcl"]["rank_correlation"] == pytest.approx(wanted, rel=1e-4)
     assert record.cpu_seconds > 0
     assert record.command == (
-        "likewise paper landscape --dataset mnist --network lenet --seed 0 --epochs 1 --grid 3 --items 20"
+        "likewise paper landscape --dataset mnist --network lenet --seed 0 --epochs 1 --grid 3 --n-items 20"
     )
 
 

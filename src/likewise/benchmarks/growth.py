@@ -153,7 +153,7 @@ def _discover(folder: Path, n_pile: int) -> list[object]:
 def _cluster(folder: Path, made: MadeUp, n_answers: int) -> list[object]:
     answers = ("--pairs", made.answers(n_answers)) if n_answers else ()
     method = "mpck-means" if n_answers else "k-means"
-    return ["cluster", made.items(), "--method", method, *answers, "--clusters", 10, "--out", folder / "clusters.csv"]
+    return ["cluster", made.items(), "--method", method, *answers, "--classes", 10, "--out", folder / "clusters.csv"]
 
 
 def _report(folder: Path, n_items: int) -> list[object]:
@@ -163,7 +163,7 @@ def _report(folder: Path, n_items: int) -> list[object]:
 
 def _landscape(folder: Path, items: int, grid: int) -> list[object]:
     cost_of(_fit(folder, MadeUp(folder, max(1000, items)), 3000, "--epochs", 1), folder)
-    losses = ("--loss", "mcl,kcl", "--items", items, "--grid", grid)
+    losses = ("--loss", "mcl,kcl", "--n-items", items, "--grid", grid)
     return ["landscape", folder / "run", *losses, "--out", folder / "surface.npz"]
 
 

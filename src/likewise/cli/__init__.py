@@ -9,6 +9,8 @@ import errno
 import io
 import sys
 import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any, TextIO
 
 import typer
@@ -34,6 +36,7 @@ from likewise.cli import (
 from likewise.cli.processes import LOST, quiet_unless_first, rank_and_size
 from likewise.errors import InputError
 
+UsageError: Any = typer.BadParameter.__mro__[1]  # of click, which is beside typer or inside, depending on its version
 NO_MEMORY = "there is not enough memory for this; give fewer or smaller items, fewer classes or a smaller batch."
 
 
@@ -43,12 +46,16 @@ class Commands(TyperGroup):
     Of several processes of one job, the first speaks; where it is one of the others that fails first, that one.
     """
 
+    def make_context(self, *arguments: Any, **further: Any) -> Any:
+        with one_sentence_of_usage():
+            return super().make_context(*arguments, **further)
+
     def invoke(self, ctx: Any) -> Any:
         for stream in (sys.stdout, sys.stderr):
             if isinstance(stream, io.TextIOWrapper):  # a file's name may be any bytes, and is to be shown all the same
                 stream.reconfigure(errors="backslashreplace")
         try:
-            with warnings.catch_warnings(), quiet_unless_first():
+            with one_sentence_of_usage(), warnings.catch_warnings(), quiet_unless_first():
                 warnings.filterwarnings("always", module="likewise")
                 warnings.showwarning = _show_warning
                 return super().invoke(ctx)
@@ -71,6 +78,20 @@ class Commands(TyperGroup):
                 raise
             _tell(f"likewise: {LOST}")
             raise typer.Exit(1) from error
+
+
+@contextmanager
+def one_sentence_of_usage() -> Iterator[None]:
+    """Inside, a mistake in what was typed ends in one sentence and exit code 2; no arguments at all, in the help."""
+    try:
+        yield
+    except UsageError as error:
+        if type(error).__name__ == "NoArgsIsHelpError":
+            raise
+        said = " ".join(error.format_message().split()).replace("Value error, ", "")
+        command = "likewise" if error.ctx is None else error.ctx.command_path
+        _tell(f"likewise: {said} See {command} --help.")
+        raise typer.Exit(2) from error
 
 
 def is_out_of_memory(error: BaseException) -> bool:
@@ -116,7 +137,7 @@ app = typer.Typer(
     cls=Commands,
     help="Likewise learns classes from same-or-different answers.",
     no_args_is_help=True,
-    add_completion=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
     rich_markup_mode=None,
     pretty_exceptions_enable=False,
 )

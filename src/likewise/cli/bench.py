@@ -11,7 +11,11 @@ from typing import Annotated
 
 import typer
 
+from likewise.cli.options import CLUSTER_METHODS, Data, several_of
 from likewise.errors import InputError
+
+Threads = Annotated[int | None, typer.Option(min=1, help="Threads; as many as torch takes where not given.")]
+MEASURED = ("check", "cluster", "discover", "fit", "landscape", "name", "predict", "report", "semi")
 
 app = typer.Typer(no_args_is_help=True, help="Measure time and memory side by side.")
 
@@ -23,13 +27,16 @@ def bench() -> None:
 
 @app.command()
 def criterion(
-    out: Annotated[Path, typer.Option(help="The JSON file to write.")] = Path("benchmarks/criterion.json"),
+    out: Annotated[Path, typer.Option(help="Write to this JSON file.")] = Path("benchmarks/criterion.json"),
     repeats: Annotated[
-        int | None, typer.Option(min=1, help="Rounds a case; by the time they take where not given.")
+        int | None, typer.Option(min=1, help="How often each is measured; by default by the time it takes.")
     ] = None,
-    threads: Annotated[int | None, typer.Option(min=1, help="Threads; as many as torch takes where not given.")] = None,
+    threads: Threads = None,
 ) -> None:
-    """MCL and KCL beside naive enumeration of the pairs, the bare matrix products and cross-entropy."""
+    """MCL and KCL beside other ways to compute them.
+
+    These are naive enumeration of the pairs, the bare matrix products and cross-entropy.
+    """
     _check_writable(out)
 
     from rich.console import Console
@@ -51,10 +58,10 @@ def criterion(
 
 @app.command()
 def pairs(
-    out: Annotated[Path, typer.Option(help="The JSON file to write.")] = Path("benchmarks/pairs.json"),
+    out: Annotated[Path, typer.Option(help="Write to this JSON file.")] = Path("benchmarks/pairs.json"),
     answers: Annotated[int, typer.Option(min=1, help="How many answers to make up.")] = 10_000_000,
 ) -> None:
-    """Made-up answers from a CSV file: to load, close and check them."""
+    """Made-up answers from a CSV file: load, close and check them."""
     _check_writable(out)
 
     from likewise.benchmarks.pairs import measure_alone, record, report, write_answers
@@ -72,11 +79,14 @@ def pairs(
 
 @app.command()
 def similarity(
-    out: Annotated[Path, typer.Option(help="The JSON file to write.")] = Path("benchmarks/similarity.json"),
-    repeats: Annotated[int, typer.Option(min=1, help="Training steps of each form.")] = 5,
-    threads: Annotated[int | None, typer.Option(min=1, help="Threads; as many as torch takes where not given.")] = None,
+    out: Annotated[Path, typer.Option(help="Write to this JSON file.")] = Path("benchmarks/similarity.json"),
+    repeats: Annotated[int, typer.Option(min=1, help="How often each is measured: training steps.")] = 5,
+    threads: Threads = None,
 ) -> None:
-    """A training step of the similarity network beside one with all pairs of features written out."""
+    """A training step of the similarity network.
+
+    It stands beside one with all pairs of features written out.
+    """
     _check_writable(out)
 
     from likewise.benchmarks.similarity import compare, record, report
@@ -92,11 +102,14 @@ def similarity(
 
 @app.command()
 def semi(
-    out: Annotated[Path, typer.Option(help="The JSON file to write.")] = Path("benchmarks/semi.json"),
-    repeats: Annotated[int, typer.Option(min=1, help="Epochs of each method.")] = 5,
-    threads: Annotated[int | None, typer.Option(min=1, help="Threads; as many as torch takes where not given.")] = None,
+    out: Annotated[Path, typer.Option(help="Write to this JSON file.")] = Path("benchmarks/semi.json"),
+    repeats: Annotated[int, typer.Option(min=1, help="How often each is measured: epochs.")] = 5,
+    threads: Threads = None,
 ) -> None:
-    """An epoch of Pseudo-MCL beside an epoch of the Pi-model, which sees as much and compares no pairs."""
+    """An epoch of Pseudo-MCL beside an epoch of the Pi-model.
+
+    The Pi-model sees as much and compares no pairs.
+    """
     _check_writable(out)
 
     from likewise.benchmarks.semi import compare, record, report
@@ -112,18 +125,25 @@ def semi(
 
 @app.command()
 def distributed(
-    out: Annotated[Path, typer.Option(help="The JSON file to write.")] = Path("benchmarks/distributed.json"),
-    batch: Annotated[list[int] | None, typer.Option(min=2, help="Items a step; 256, 1,024 and 4,096.")] = None,
-    processes: Annotated[list[int] | None, typer.Option(min=1, help="How many; 1, 2 and 4.")] = None,
-    repeats: Annotated[int, typer.Option(min=1, help="Steps of each.")] = 20,
+    out: Annotated[Path, typer.Option(help="Write to this JSON file.")] = Path("benchmarks/distributed.json"),
+    batch_size: Annotated[
+        list[int] | None, typer.Option(min=2, help="Items per batch; by default 256, 1,024 and 4,096.")
+    ] = None,
+    processes: Annotated[
+        list[int] | None, typer.Option(min=1, help="How many processes share the work; by default 1, 2 and 4.")
+    ] = None,
+    repeats: Annotated[int, typer.Option(min=1, help="How often each is measured: steps.")] = 20,
 ) -> None:
-    """A training step in several processes: its time, and the bytes sent, against the batch and their number."""
+    """A training step in several processes: time and bytes sent.
+
+    Both are measured against the size of the batch and the number of processes.
+    """
     _check_writable(out)
 
     from likewise.benchmarks.distributed import BATCHES, PROCESSES, measure, record, report
     from likewise.training.run_folder import write_json
 
-    steps = [step for size in processes or PROCESSES for step in measure(batch or BATCHES, size, repeats)]
+    steps = [step for size in processes or PROCESSES for step in measure(batch_size or BATCHES, size, repeats)]
     write_json(out, record(steps, repeats))
     for line in report(steps):
         typer.echo(line)
@@ -132,20 +152,23 @@ def distributed(
 
 @app.command()
 def landscape(
-    out: Annotated[Path, typer.Option(help="The JSON file to write.")] = Path("benchmarks/landscape.json"),
-    items: Annotated[int, typer.Option(min=2, help="How many images the losses are over.")] = 1000,
-    points: Annotated[int, typer.Option(min=1, help="Of one row of the grid.")] = 91,
-    repeats: Annotated[int, typer.Option(min=1, help="Rounds.")] = 3,
-    threads: Annotated[int | None, typer.Option(min=1, help="Threads; as many as torch takes where not given.")] = None,
+    out: Annotated[Path, typer.Option(help="Write to this JSON file.")] = Path("benchmarks/landscape.json"),
+    n_items: Annotated[int, typer.Option(min=2, help="How many items the losses are over.")] = 1000,
+    points: Annotated[int, typer.Option(min=1, help="Points of one row of the grid.")] = 91,
+    repeats: Annotated[int, typer.Option(min=1, help="How often each is measured.")] = 3,
+    threads: Threads = None,
 ) -> None:
-    """A row of a loss surface beside the loop over its points, and beside torch.func.vmap."""
+    """A row of a loss surface beside a loop over its points.
+
+    And beside torch.func.vmap.
+    """
     _check_writable(out)
 
     from likewise.benchmarks.landscape import compare, record, report
     from likewise.training.run_folder import write_json
 
     with _threads(threads):
-        comparison = compare(items, points, repeats)
+        comparison = compare(n_items, points, repeats)
         write_json(out, record(comparison))
     for line in report(comparison):
         typer.echo(line)
@@ -154,23 +177,23 @@ def landscape(
 
 @app.command()
 def clustering(
-    out: Annotated[Path, typer.Option(help="The JSON file to write.")] = Path("benchmarks/clustering.json"),
-    method: Annotated[list[str] | None, typer.Option(help="One method, or several; all where not given.")] = None,
-    data: Annotated[Path | None, typer.Option(help="Folder of the data sets; otherwise LIKEWISE_DATA.")] = None,
+    out: Annotated[Path, typer.Option(help="Write to this JSON file.")] = Path("benchmarks/clustering.json"),
+    method: Annotated[
+        list[str] | None, several_of(CLUSTER_METHODS, "The method, once or several times; by default all.")
+    ] = None,
+    data: Data = None,
 ) -> None:
-    """Every clustering method on about 940 drawings of Omniglot, with an answer, often wrong, about each pair."""
+    """Every clustering method on drawings of Omniglot.
+
+    There are about 940 of them, with an answer, often wrong, about each pair.
+    """
     _check_writable(out)
 
     from likewise.benchmarks.clustering import measure, open_pile, record, report
-    from likewise.clustering import METHODS
     from likewise.training.run_folder import write_json
 
-    names = method or list(METHODS)
-    for name in names:
-        if name not in METHODS:
-            raise InputError(f"There is no method named {name!r}; give --method one of {', '.join(METHODS)}.")
     pile = open_pile(data)
-    costs = list(measure(pile, names))
+    costs = list(measure(pile, method or list(CLUSTER_METHODS)))
     write_json(out, record(pile, costs))
     for line in report(costs):
         typer.echo(line)
@@ -179,13 +202,19 @@ def clustering(
 
 @app.command()
 def growth(
-    out: Annotated[Path, typer.Option(help="The JSON file to write.")] = Path("benchmarks/growth.json"),
+    out: Annotated[Path, typer.Option(help="Write to this JSON file.")] = Path("benchmarks/growth.json"),
     page: Annotated[
-        Path, typer.Option(help="The page to write, with its figure growth.svg beside it; it has all commands alone.")
+        Path,
+        typer.Option(help="Write to this page, and its figure growth.svg beside it; with all commands."),
     ] = Path("docs/budgets.md"),
-    command: Annotated[list[str] | None, typer.Option(help="One command, or several; all where not given.")] = None,
+    command: Annotated[
+        list[str] | None, several_of(MEASURED, "The command to measure, once or several times; by default all.")
+    ] = None,
 ) -> None:
-    """What each command costs, and how that grows when items, answers, classes or the batch grow tenfold."""
+    """What each command costs, and how that grows.
+
+    Items, answers, classes or the batch grow tenfold.
+    """
     for place in (out, page):
         _check_writable(place)
 
@@ -196,10 +225,6 @@ def growth(
     from likewise.reporting.growth_figure import Line, growth_figure
     from likewise.training.run_folder import write_json
 
-    known = sorted({budget.command.split()[0] for budget in BUDGETS})
-    for name in command or ():
-        if name not in known:
-            raise InputError(f"There is no budget for {name!r}; give --command one of {', '.join(known)}.")
     budgets = [budget for budget in BUDGETS if not command or budget.command.split()[0] in command]
     found = []
     for budget, grown in zip(budgets, measure(budgets), strict=True):
@@ -217,10 +242,13 @@ def growth(
 
 @app.command()
 def faults(
-    out: Annotated[Path, typer.Option(help="The JSON file to write.")] = Path("benchmarks/faults.json"),
+    out: Annotated[Path, typer.Option(help="Write to this JSON file.")] = Path("benchmarks/faults.json"),
     kills: Annotated[int, typer.Option(min=1, help="How many runs to kill, each at a moment of its own.")] = 50,
 ) -> None:
-    """A short training run killed at random moments, and with its checkpoint damaged: does it end as if it had not?"""
+    """Training runs that are killed: do they end as if they were not?
+
+    A short run is killed at random moments, and its checkpoint is damaged.
+    """
     _check_writable(out)
 
     from likewise.benchmarks.faults import in_words, judge, measure, record

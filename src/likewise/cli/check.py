@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from likewise.cli.options import ANSWERS
 from likewise.errors import InputError
 
 if TYPE_CHECKING:
@@ -18,13 +19,13 @@ LINKS = 12  # a longer chain is cut in the middle
 
 
 def check(
-    file: Annotated[Path, typer.Argument(help="The answers, .csv or .parquet: left, right, same (weight, annotator).")],
+    file: Annotated[Path, typer.Argument(metavar="PAIRS", help=ANSWERS)],
     repair: Annotated[
         Path | None,
         typer.Option(help="Write the most credible consistent answers to this file.", show_default=False),
     ] = None,
 ) -> None:
-    """Count answers, close them, prove their contradictions, judge their annotators.
+    """Count answers, prove contradictions, judge annotators.
 
     Exit code 0: the answers are consistent, or --repair wrote ones that are. 1: they contradict one another. 2: a
     file cannot be read or written.

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import typer
 
 from likewise.cli.items import find_answers, read_all
+from likewise.cli.options import ANSWERS, ClusterMethod, Grey, ItemsPath, Seed, Size, Strict
 from likewise.cli.places import check_file, writing
 from likewise.errors import InputError
 
@@ -22,35 +23,27 @@ if TYPE_CHECKING:
 
 
 def cluster(
-    items: Annotated[
-        Path, typer.Argument(help="A folder of images, a .csv or .parquet table of features, an .npy or .npz file.")
-    ],
-    method: Annotated[
-        str, typer.Option(help="mpck-means, itml, cop-k-means, k-means, ...; a wrong name lists them all.")
-    ],
-    out: Annotated[Path, typer.Option(help="The .csv or .parquet file to write: id, cluster.")],
-    pairs: Annotated[
-        Path | None, typer.Option(help="The answers, .csv or .parquet: left, right, same (weight, annotator).")
-    ] = None,
-    clusters: Annotated[
-        int | None, typer.Option(min=1, help="How many; a method that finds out itself can do without.")
+    items: ItemsPath,
+    method: Annotated[ClusterMethod, typer.Option(help="The method of clustering.")],
+    out: Annotated[Path, typer.Option(help="Write to this .csv or .parquet file: id, cluster.")],
+    pairs: Annotated[Path | None, typer.Option(help=ANSWERS)] = None,
+    classes: Annotated[
+        int | None, typer.Option(min=1, help="How many classes there are; some methods find out by themselves.")
     ] = None,
     contradictions: Annotated[
-        str | None,
-        typer.Option(help="What to do about contradicting answers: accept, refuse or repair."),
+        Literal["accept", "refuse", "repair"] | None,
+        typer.Option(help="What to do about contradicting answers; by default as the method has it."),
     ] = None,
     set_: Annotated[
         list[str] | None,
         typer.Option("--set", metavar="NAME=VALUE", help="Another argument of the method, such as metric=full."),
     ] = None,
-    size: Annotated[int, typer.Option(min=1, help="The side in pixels that images from files are brought to.")] = 32,
-    grey: Annotated[bool, typer.Option("--grey", help="Read image files without their colours.")] = False,
-    strict: Annotated[
-        bool, typer.Option("--strict", help="Refuse broken image files instead of skipping them.")
-    ] = False,
-    seed: Annotated[int, typer.Option(min=0, help="Another seed, another start.")] = 0,
+    size: Size = 32,
+    grey: Grey = False,
+    strict: Strict = False,
+    seed: Seed = 0,
 ) -> None:
-    """Put items into clusters, with the help of same-or-different answers about them."""
+    """Put items into clusters, with the help of answers about pairs."""
     check_file(out, "--out", (".csv", ".parquet"))
     if out.resolve() in (items.resolve(), pairs and pairs.resolve()):
         raise InputError(f"{out} is what the items or answers are read from; give --out another name.")
@@ -59,16 +52,14 @@ def cluster(
     from likewise.datasets import open_items
     from likewise.pairs import Pairs
 
-    if method not in METHODS:
-        raise InputError(f"There is no method named {method!r}; give --method one of {', '.join(METHODS)}.")
     chosen = METHODS[method]
-    if clusters is None and not chosen.finds_n_clusters:
-        raise InputError(f"{method} has to be told how many clusters to make; give --clusters.")
+    if classes is None and not chosen.finds_n_clusters:
+        raise InputError(f"{method} has to be told how many classes there are; give --classes.")
     if pairs is None and chosen.uses_pairs:
         raise InputError(f"{method} learns from answers; give --pairs.")
     if pairs is not None and not chosen.uses_pairs:
         warnings.warn(f"{method} looks at the items alone; the answers are only counted in the end.", stacklevel=1)
-    model = _make(method, chosen, {"n_clusters": clusters, "random_state": seed}, contradictions, set_ or [])
+    model = _make(method, chosen, {"n_clusters": classes, "random_state": seed}, contradictions, set_ or [])
 
     channels: Literal[1, 3] = 1 if grey else 3
     stream = open_items(items, size=size, channels=channels, strict=strict)

@@ -2,25 +2,23 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Literal
 
 import typer
 
+from likewise.cli.options import Data
+
 # The rooms are imported inside the commands: they bring torch, and `likewise --help` must not wait for it.
 
-app = typer.Typer(help="Download data sets, and see which are there.", no_args_is_help=True)
+DownloadName = Literal["mnist", "cifar10", "cifar100", "omniglot"]
 
-Folder = Annotated[
-    Path | None,
-    typer.Option("--data", help="The folder of all sets; else LIKEWISE_DATA, else ./data.", show_default=False),
-]
+app = typer.Typer(help="Download data sets, and see which are there.", no_args_is_help=True)
 
 
 @app.command()
 def get(
-    name: Annotated[str, typer.Argument(help="mnist, cifar10, cifar100 or omniglot.")],
-    data: Folder = None,
+    name: Annotated[DownloadName, typer.Argument(help="The data set.")],
+    data: Data = None,
     mirror: Annotated[
         str | None, typer.Option(help="An address that holds the same files.", show_default=False)
     ] = None,
@@ -32,7 +30,7 @@ def get(
 
 
 @app.command("list")
-def list_sets(data: Folder = None) -> None:
+def list_sets(data: Data = None) -> None:
     """Show which sets are there, and where."""
     from likewise.datasets.found import survey
     from likewise.datasets.places import get_command

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated
 
 import typer
+
+from likewise.cli.options import Seed
 
 if TYPE_CHECKING:
     from torch import nn
@@ -23,11 +25,14 @@ cross-entropy. All figures are for {m:,} pictures that neither had seen."""
 
 
 def demo(
-    out: Path = typer.Option(Path("demo"), help="Folder for the report."),
-    epochs: int = typer.Option(40, min=1, help="How often each picture is seen."),
-    seed: int = typer.Option(0, help="Another seed, other weights and another order."),
+    out: Annotated[Path, typer.Option(help="Write to this folder.")] = Path("demo"),
+    epochs: Annotated[int, typer.Option(min=1, help="Epochs of each of the twins.")] = 40,
+    seed: Seed = 0,
 ) -> None:
-    """Learn the ten digits without one class label, and write a report. About 20 seconds on two cores."""
+    """Learn the ten digits without a class label, and write a report.
+
+    It takes about 20 seconds on two cores.
+    """
     import torch
     from torch import nn
 

@@ -11,10 +11,11 @@ import typer
 
 from likewise.cli.discovery_words import introduction, outcome, similarity_in_words
 from likewise.cli.fitted import training_seconds
-from likewise.cli.fitting import Precision, Told, fit_into
+from likewise.cli.fitting import Told, fit_into
 from likewise.cli.items import Given, features_or_images
+from likewise.cli.options import Device, Grey, Network, Precision, Processes, Seed, Size, Strict, SyncBatchNorm
 from likewise.cli.predictions import prediction_rows, write_csv
-from likewise.cli.processes import Processes, SyncBatchNorm, take_part
+from likewise.cli.processes import take_part
 from likewise.cli.teacher import Images, Teacher, known_items, saved_similarity
 from likewise.errors import InputError
 
@@ -26,7 +27,7 @@ def discover(
     unknown: Annotated[
         Path, typer.Option(help="The pile: a folder of images, a table of features, an .npy or .npz file.")
     ],
-    out: Annotated[Path, typer.Option(help="The folder to write; the same command goes on where it was stopped.")],
+    out: Annotated[Path, typer.Option(help="Write to this folder; the same command resumes a stopped run.")],
     known: Annotated[
         Path | None,
         typer.Option(
@@ -48,28 +49,24 @@ def discover(
     classes: Annotated[
         int | None, typer.Option(min=2, help="How many classes there are; estimated where it is not given.")
     ] = None,
-    max_classes: Annotated[int, typer.Option(min=2, help="The most there can be, where it is estimated.")] = 100,
-    network: Annotated[
-        str | None, typer.Option(help="lenet, conv4, resnet18, mlp, ...; by default what suits the items.")
-    ] = None,
+    max_classes: Annotated[
+        int, typer.Option(min=2, help="The most classes that there can be, if that is estimated.")
+    ] = 100,
+    network: Network = None,
     similarity_epochs: Annotated[
-        int | None, typer.Option(min=1, help="Of learning what is the same; by default 600 to 5,000 steps.")
+        int | None, typer.Option(min=1, help="Epochs of learning what is the same; by default 600 to 5,000 steps.")
     ] = None,
-    epochs: Annotated[int, typer.Option(min=1, help="Of learning the classes, in each of two rounds.")] = 10,
-    size: Annotated[
-        int, typer.Option(min=1, help="The side in pixels that images from files are brought to; with --known.")
-    ] = 32,
-    grey: Annotated[bool, typer.Option("--grey", help="Read image files without their colours; with --known.")] = False,
-    strict: Annotated[
-        bool, typer.Option("--strict", help="Refuse broken image files instead of skipping them.")
-    ] = False,
-    seed: Annotated[int, typer.Option(min=0, help="Another seed, other weights and another order.")] = 0,
-    device: Annotated[str, typer.Option(help="auto, cpu, mps, cuda or cuda:N.")] = "auto",
+    epochs: Annotated[int, typer.Option(min=1, help="Epochs of learning the classes, in each of two rounds.")] = 10,
+    size: Size = 32,
+    grey: Grey = False,
+    strict: Strict = False,
+    seed: Seed = 0,
+    device: Device = "auto",
     precision: Precision = "auto",
     processes: Processes = 1,
     sync_batch_norm: SyncBatchNorm = False,
 ) -> None:
-    """Find the classes in items that nobody labelled, and how many there are."""
+    """Find the classes of items that nobody labelled."""
     take_part(processes, sync_batch_norm)
     arguments = {
         "classes": classes,

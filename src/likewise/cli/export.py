@@ -7,6 +7,7 @@ from typing import Annotated
 
 import typer
 
+from likewise.cli.options import RunFolder
 from likewise.cli.places import check_file, writing
 
 EXAMPLE = """\
@@ -19,10 +20,10 @@ EXAMPLE = """\
 
 
 def export(
-    run: Annotated[Path, typer.Argument(help="The folder that fit, semi or discover wrote.")],
-    onnx: Annotated[Path, typer.Option(help="The .onnx file to write.")],
+    run: RunFolder,
+    onnx: Annotated[Path, typer.Option(help="Write to this .onnx file.")],
 ) -> None:
-    """Write the classifier as an ONNX file, once it agrees with torch."""
+    """Write the classifier as an ONNX file, which agrees with torch."""
     check_file(onnx, "--onnx", (".onnx",))
 
     from likewise.estimators import export_onnx, load_classifier

@@ -12,9 +12,25 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import typer
 
 from likewise.cli import fitted
-from likewise.cli.fitting import Precision, Told, class_sizes, fit_into, items_in_words, next_commands, unused_outputs
-from likewise.cli.items import Given, OnDisk, close_answers, find_answers, is_too_large
-from likewise.cli.processes import Processes, SyncBatchNorm, take_part
+from likewise.cli.fitting import Told, class_sizes, fit_into, items_in_words, next_commands, unused_outputs
+from likewise.cli.items import Given, close_answers, find_answers, is_too_large
+from likewise.cli.options import (
+    ANSWERS,
+    BatchSize,
+    Device,
+    Grey,
+    ItemsPath,
+    LearningRate,
+    Network,
+    OnDisk,
+    Precision,
+    Processes,
+    Seed,
+    Size,
+    Strict,
+    SyncBatchNorm,
+)
+from likewise.cli.processes import take_part
 from likewise.errors import InputError
 
 if TYPE_CHECKING:
@@ -24,20 +40,16 @@ if TYPE_CHECKING:
 
 
 def fit(
-    items: Annotated[
-        Path, typer.Argument(help="A folder of images, a .csv or .parquet table of features, an .npy or .npz file.")
-    ],
-    pairs: Annotated[Path, typer.Option(help="The answers, .csv or .parquet: left, right, same (weight, annotator).")],
-    classes: Annotated[int, typer.Option(min=2, help="How many classes to look for, or more: the unused are dropped.")],
-    out: Annotated[Path, typer.Option(help="The folder to write; the same command goes on where it was stopped.")],
-    network: Annotated[
-        str | None, typer.Option(help="lenet, vgg8, resnet18, mlp, ...; by default what suits the items.")
-    ] = None,
+    items: ItemsPath,
+    pairs: Annotated[Path, typer.Option(help=ANSWERS)],
+    classes: Annotated[int, typer.Option(min=2, help="How many classes there are, or more: the unused are dropped.")],
+    out: Annotated[Path, typer.Option(help="Write to this folder; the same command resumes a stopped run.")],
+    network: Network = None,
     epochs: Annotated[
-        int | None, typer.Option(min=1, help="Of each of the two stages; by default about 640 steps.")
+        int | None, typer.Option(min=1, help="Epochs of each of the two stages; by default about 640 steps.")
     ] = None,
-    batch_size: Annotated[int, typer.Option(min=2, help="Items a step.")] = 100,
-    learning_rate: Annotated[float, typer.Option(help="The highest of the schedule.")] = 3e-3,
+    batch_size: BatchSize = 100,
+    learning_rate: LearningRate = 3e-3,
     noise: Annotated[
         str, typer.Option(metavar="RATE|learn", help="The rate of wrong answers, or learn to estimate it.")
     ] = "0",
@@ -50,14 +62,12 @@ def fit(
     patience: Annotated[
         int, typer.Option(min=0, help="Epochs without a better held-out loss before a stage ends; 0: never.")
     ] = 0,
-    size: Annotated[int, typer.Option(min=1, help="The side in pixels that images from files are brought to.")] = 32,
-    grey: Annotated[bool, typer.Option("--grey", help="Read image files without their colours.")] = False,
-    strict: Annotated[
-        bool, typer.Option("--strict", help="Refuse broken image files instead of skipping them.")
-    ] = False,
+    size: Size = 32,
+    grey: Grey = False,
+    strict: Strict = False,
     on_disk: OnDisk = False,
-    seed: Annotated[int, typer.Option(min=0, help="Another seed, other weights and another order.")] = 0,
-    device: Annotated[str, typer.Option(help="auto, cpu, mps, cuda or cuda:N.")] = "auto",
+    seed: Seed = 0,
+    device: Device = "auto",
     precision: Precision = "auto",
     processes: Processes = 1,
     sync_batch_norm: SyncBatchNorm = False,

@@ -6,7 +6,7 @@ import shlex
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Generic, Literal, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, Literal, TypeVar
 
 import typer
 
@@ -19,10 +19,6 @@ if TYPE_CHECKING:
     from likewise.datasets import ItemStream
 
 T = TypeVar("T")
-
-Precision = Annotated[
-    str, typer.Option(metavar="auto|float32|bfloat16", help="Of the training; auto is float32, bfloat16 rounds more.")
-]
 
 MOST_CLASSES = 30  # whose sizes are printed
 
@@ -54,12 +50,7 @@ def fit_into(
     check_folder(out, "--out")
 
     from likewise.datasets import open_items
-    from likewise.networks import NAMES
 
-    if arguments["network"] not in (None, *NAMES):
-        raise InputError(
-            f"There is no network named {arguments['network']!r}; give --network one of {', '.join(NAMES)}."
-        )
     before = fitted.read_fit(out)
     fitted.refuse_other_arguments(out, before, command, arguments)
     channels: Literal[1, 3] = 1 if arguments["grey"] else 3

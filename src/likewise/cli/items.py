@@ -7,7 +7,7 @@ import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import typer
 
@@ -19,11 +19,6 @@ if TYPE_CHECKING:
     from likewise.datasets import Items, ItemStream
     from likewise.estimators import NetworkClassifier, SimilarityNetwork
     from likewise.pairs import LargeAnswers, Pairs
-
-OnDisk = Annotated[
-    bool,
-    typer.Option("--on-disk", help="Keep the items on disk, in --out; without asking if they take half of the memory."),
-]
 
 MOST_LISTED = 10  # broken files
 MOST_OF_MEMORY = 0.5  # that items or answers may fill: training needs some, and so does the system

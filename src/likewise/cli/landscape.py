@@ -10,6 +10,7 @@ import typer
 
 from likewise.cli.fitted import items_of, read_answers, require_fit
 from likewise.cli.items import check_shape, find_answers, open_for, read_all
+from likewise.cli.options import BatchSize, Data, DatasetName, ItemsMoved, NetworkName, Processes
 from likewise.cli.places import check_file, writing
 from likewise.cli.processes import rank_and_size
 from likewise.errors import InputError
@@ -25,7 +26,7 @@ PICTURES = (".png", ".svg", ".pdf", ".html")
 
 def landscape(
     run: Annotated[Path, typer.Argument(help="The folder of a finished run: of paper table1, or of fit.")],
-    out: Annotated[Path, typer.Option(help="The .npz file to write; the same command goes on where it was stopped.")],
+    out: Annotated[Path, typer.Option(help="Write to this .npz file; the same command resumes a stopped one.")],
     mutual: Annotated[
         tuple[Path, Path] | None,
         typer.Option(help="Two more runs of the same network: the plane goes through all three.", show_default=False),
@@ -34,31 +35,37 @@ def landscape(
         list[Path] | None,
         typer.Option(help="A .png, .svg or .pdf to draw, or an .html to turn; may be given more than once."),
     ] = None,
-    loss: Annotated[str, typer.Option(help="Of mcl, kcl and ce; ce needs class labels.")] = "mcl,kcl,ce",
-    grid: Annotated[int, typer.Option(help="Points a side.")] = 91,
+    loss: Annotated[
+        str, typer.Option(metavar="mcl,kcl,ce", help="The losses to compute; ce needs class labels.")
+    ] = "mcl,kcl,ce",
+    grid: Annotated[int, typer.Option(min=2, help="Points per side of the grid.")] = 91,
     span: Annotated[
         str | None,
         typer.Option("--range", metavar="R|FROM,TO", help="How far; 1.0 by default, with --mutual -0.5,1.5."),
     ] = None,
-    items: Annotated[int, typer.Option(min=2, help="How many items the losses are over.")] = 1000,
-    batch_size: Annotated[int, typer.Option(min=2, help="Items whose pairs are looked at together.")] = 100,
+    n_items: Annotated[int, typer.Option(min=2, help="How many items the losses are over.")] = 1000,
+    batch_size: BatchSize = 100,
     batch_norm: Annotated[
         Literal["recomputed", "stored"], typer.Option(help="Statistics of each batch at each point, or the run's own.")
     ] = "recomputed",
     biases: Annotated[
         Literal["left-out", "normalised"], typer.Option(help="In random directions: biases and batch-norm's weights.")
     ] = "left-out",
-    seed: Annotated[int, typer.Option(min=0, help="Of the items and of random directions.")] = 0,
+    seed: Annotated[int, typer.Option(min=0, help="Seed of all random numbers: the items and the directions.")] = 0,
     part: Annotated[
         str, typer.Option(metavar="K/N", help="Only the K-th of N parts; the last one merges all.")
     ] = "1/1",
-    processes: Annotated[int, typer.Option(min=1, help="Among how many to divide the work.")] = 1,
-    dataset: Annotated[str | None, typer.Option(help="Of the run, where it does not say so.")] = None,
-    network: Annotated[str | None, typer.Option(help="Of the run, where it does not say so.")] = None,
-    data: Annotated[Path | None, typer.Option(help="Folder of the data sets; otherwise LIKEWISE_DATA.")] = None,
-    items_at: Annotated[Path | None, typer.Option(help="Where the items of a fit are, if not where they were.")] = None,
+    processes: Processes = 1,
+    dataset: Annotated[
+        DatasetName | None, typer.Option(help="The data set of the run, where it does not say so.")
+    ] = None,
+    network: Annotated[
+        NetworkName | None, typer.Option(help="The network of the run, where it does not say so.")
+    ] = None,
+    data: Data = None,
+    items: ItemsMoved = None,
 ) -> None:
-    """Compute the losses on a grid of weights around a solution, and draw them."""
+    """Compute and draw the losses on a grid of weights."""
     check_file(out, "--out", (".npz",))
     for path in plot or ():
         check_file(path, "--plot", PICTURES)
@@ -71,9 +78,9 @@ def landscape(
     part = f"{rank + 1}/{size}" if size > 1 and part == "1/1" else part  # under torchrun
     share, reach = read_part(part), _span(span)
     runs = [run, *(mutual or ())]
-    how = {"items": items, "batch_size": batch_size, "seed": seed}
+    how = {"items": n_items, "batch_size": batch_size, "seed": seed}
     networks, batches, names = (
-        _fitted(runs, items_at, **how)
+        _fitted(runs, items, **how)
         if (run / "classifier.json").exists()
         else _trained(runs, data, dataset, network, **how)
     )
@@ -124,7 +131,7 @@ def _trained(
 
 
 def _fitted(
-    runs: Sequence[Path], items_at: Path | None, *, items: int, batch_size: int, seed: int
+    runs: Sequence[Path], moved: Path | None, *, items: int, batch_size: int, seed: int
 ) -> tuple[list[nn.Module], tuple[FixedBatch, ...], dict[str, Any]]:
     """Runs of `fit`, on the answers of the first."""
     from likewise.estimators import PairClassifier
@@ -132,7 +139,7 @@ def _fitted(
 
     fits = [require_fit(run) for run in runs]
     models = [PairClassifier.load(run) for run in runs]
-    model, path = models[0], items_of(runs[0], items_at)
+    model, path = models[0], items_of(runs[0], moved)
     given = read_all(open_for(model, path, columns=fits[0].columns))
     check_shape(given.items, model, path)
     answers = find_answers(read_answers(runs[0], fits[0])[0], given)

@@ -12,6 +12,7 @@ import typer
 from likewise.cli.few_labels import FewLabels, positions, read_few_labels
 from likewise.cli.fitted import columns_of, items_of
 from likewise.cli.items import check_shape, features_or_images, open_for
+from likewise.cli.options import ItemsMoved, RunFolder
 from likewise.cli.places import check_folder, writing
 
 if TYPE_CHECKING:
@@ -19,11 +20,9 @@ if TYPE_CHECKING:
 
 
 def name(
-    run: Annotated[Path, typer.Argument(help="The folder that fit, semi or discover wrote.")],
-    labels: Annotated[Path, typer.Option(help="A .csv or .parquet table of a few items: id, label.")],
-    items: Annotated[
-        Path | None, typer.Option(help="Where these items are, if not where they were.", show_default=False)
-    ] = None,
+    run: RunFolder,
+    labels: Annotated[Path, typer.Option(help="Labels of a few items, .csv or .parquet: id, label.")],
+    items: ItemsMoved = None,
 ) -> None:
     """Name the classes by a few labelled items."""
     import numpy as np

@@ -6,10 +6,11 @@ Under torchrun the rows of a table are dealt out over the processes, and each ru
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
+from likewise.cli.options import ClusterMethod, Data, NetworkName, Processes, Seed, SemiMethod
 from likewise.cli.processes import dealt_out
 
 if TYPE_CHECKING:
@@ -17,24 +18,55 @@ if TYPE_CHECKING:
 
 app = typer.Typer(no_args_is_help=True, help="Run the paper's tables and put the figures side by side.")
 
-DATA = typer.Option(None, help="Folder of the data sets; otherwise LIKEWISE_DATA.")
-RUNS = typer.Option(Path("runs"), help="Folder of the run folders; a run that was cut goes on there.")
-RESULTS = typer.Option(Path("results"), help="Folder of the records.")
+Runs = Annotated[Path, typer.Option(help="The folder of the run folders; a stopped run resumes there.")]
+Results = Annotated[Path, typer.Option(help="The folder of the records.")]
+Recipe = Annotated[
+    Literal["paper", "best"] | None,
+    typer.Option(help="The recipe: the paper's, or that of likewise discover; both where not given."),
+]
+Number = Annotated[
+    Literal["true", "100"] | None,
+    typer.Option(help="How many classes there are: true, which is known, or 100, which is not; else both."),
+]
+Alphabets = Annotated[
+    Literal["evaluation", "validation"],
+    typer.Option(help="The alphabets to find; for validation, five of the background ones are held out."),
+]
+Epochs = Annotated[
+    int | None, typer.Option(min=1, help="Epochs of the classifier; its schedule is compressed in proportion.")
+]
+SimilarityEpochs = Annotated[
+    int | None, typer.Option(min=1, help="Epochs of the similarity network; its schedule is compressed in proportion.")
+]
 
 
 @app.command()
 def table1(
-    dataset: str | None = typer.Option(None, help="mnist, cifar10 or cifar100; all where not given."),
-    network: str | None = typer.Option(None, help="lenet, vgg8, vgg11, vgg16, resnet18, -34, -50 or -101."),
-    criterion: str | None = typer.Option(None, help="ce, kcl or mcl."),
-    treatment: str | None = typer.Option(None, help="The paper's cures for KCL: none, long or pretrain."),
-    seed: int = typer.Option(0, help="Seed of the weights, the order of the data and its augmentation."),
-    epochs: int | None = typer.Option(None, help="Compress the schedule in proportion to so many epochs."),
-    data: Path | None = DATA,
-    runs: Path = RUNS,
-    results: Path = RESULTS,
+    dataset: Annotated[
+        Literal["mnist", "cifar10", "cifar100"] | None, typer.Option(help="The data set; all where not given.")
+    ] = None,
+    network: Annotated[
+        Literal["lenet", "vgg8", "vgg11", "vgg16", "resnet18", "resnet34", "resnet50", "resnet101"] | None,
+        typer.Option(help="The network; all where not given."),
+    ] = None,
+    criterion: Annotated[
+        Literal["ce", "kcl", "mcl"] | None, typer.Option(help="The criterion; all where not given.")
+    ] = None,
+    treatment: Annotated[
+        Literal["none", "long", "pretrain"] | None, typer.Option(help="The paper's cures for KCL; all where not given.")
+    ] = None,
+    seed: Seed = 0,
+    epochs: Annotated[
+        int | None, typer.Option(min=1, help="Epochs of the training; the schedule is compressed in proportion.")
+    ] = None,
+    data: Data = None,
+    runs: Runs = Path("runs"),
+    results: Results = Path("results"),
 ) -> None:
-    """Run the entries of Table 1 that fit every option given, and record their errors."""
+    """Table 1: learning from all pairs of a labelled set.
+
+    Runs the entries that fit every option given, and records their errors.
+    """
     from likewise.paper.entries import select
     from likewise.paper.recipe import recipes
 
@@ -58,29 +90,24 @@ def table1(
         typer.echo(f"{path}: error {record.error:.2f} %, paper {record.paper_error} %; {minutes:.1f} core-minutes")
 
 
-RECIPE = typer.Option(None, help="paper, or best: as likewise discover does it; both where not given.")
-PART = typer.Option("evaluation", help="evaluation, or validation: five of the background alphabets held out.")
-EPOCHS = typer.Option(None, help="Of the classifier; its schedule is compressed in proportion.")
-SIMILARITY_EPOCHS = typer.Option(None, help="Of the similarity network, likewise.")
-SEED = typer.Option(0, help="Seed of the weights, the order of the data and its augmentation.")
-
-
 @app.command()
 def table2(
-    recipe: str | None = RECIPE,
-    method: str | None = typer.Option(
-        None, help="mcl, kcl, spectral, or one that likewise cluster has; all where not given."
-    ),
-    classes: str | None = typer.Option(None, help="true: their number is known; 100: it is not; else both."),
-    part: str = PART,
-    seed: int = SEED,
-    epochs: int | None = EPOCHS,
-    similarity_epochs: int | None = SIMILARITY_EPOCHS,
-    data: Path | None = DATA,
-    runs: Path = RUNS,
-    results: Path = RESULTS,
+    recipe: Recipe = None,
+    method: Annotated[
+        Literal["mcl", "kcl", "spectral", ClusterMethod] | None, typer.Option(help="The method; all where not given.")
+    ] = None,
+    classes: Number = None,
+    alphabets: Alphabets = "evaluation",
+    seed: Seed = 0,
+    epochs: Epochs = None,
+    similarity_epochs: SimilarityEpochs = None,
+    data: Data = None,
+    runs: Runs = Path("runs"),
+    results: Results = Path("results"),
 ) -> None:
-    """Find the characters of Omniglot's alphabets without a label, and record ACC, NMI and their number.
+    """Table 2: the characters of Omniglot's alphabets, unlabelled.
+
+    Records ACC, NMI and the number of characters.
 
     An entry that has a record is not run again, and one that was cut goes on with the next alphabet.
     """
@@ -91,7 +118,7 @@ def table2(
         recipe=recipe,
         method=method,
         classes=classes,
-        part=part,
+        alphabets=alphabets,
         seed=seed,
         epochs=epochs,
         similarity_epochs=similarity_epochs,
@@ -101,18 +128,28 @@ def table2(
 
 @app.command()
 def table3(
-    recipe: str | None = typer.Option(None, help="imagenet, the paper's; cifar10 or mnist-digits; all if not given."),
-    method: str | None = typer.Option(None, help="mcl, kcl, k-means, lsc or lpnmf; all where not given."),
-    classes: str | None = typer.Option(None, help="true: their number is known; 100: it is not; else both."),
-    backbone: Path | None = typer.Option(None, help="A run folder whose network to start from, not to train one."),
-    seed: int = SEED,
-    epochs: int | None = EPOCHS,
-    similarity_epochs: int | None = SIMILARITY_EPOCHS,
-    data: Path | None = DATA,
-    runs: Path = RUNS,
-    results: Path = RESULTS,
+    recipe: Annotated[
+        Literal["imagenet", "cifar10", "mnist-digits"] | None,
+        typer.Option(help="The recipe: imagenet is the paper's; all where not given."),
+    ] = None,
+    method: Annotated[
+        Literal["mcl", "kcl", "k-means", "lsc", "lpnmf"] | None, typer.Option(help="The method; all where not given.")
+    ] = None,
+    classes: Number = None,
+    backbone: Annotated[
+        Path | None, typer.Option(help="A run folder whose network to start from, instead of training one.")
+    ] = None,
+    seed: Seed = 0,
+    epochs: Epochs = None,
+    similarity_epochs: SimilarityEpochs = None,
+    data: Data = None,
+    runs: Runs = Path("runs"),
+    results: Results = Path("results"),
 ) -> None:
-    """Find classes of ImageNet, or of smaller sets, with a similarity and a network from other classes."""
+    """Table 3: new classes of ImageNet, or of smaller sets.
+
+    They are found with a similarity and a network from other classes.
+    """
     from likewise.paper.transfer_entries import TABLE3, select_transfer, transfer_recipes
 
     entries = select_transfer(
@@ -129,23 +166,26 @@ def table3(
 
 @app.command()
 def table5(
-    recipe: str | None = RECIPE,
-    part: str = PART,
-    seed: int = SEED,
-    epochs: int | None = EPOCHS,
-    similarity_epochs: int | None = SIMILARITY_EPOCHS,
-    data: Path | None = DATA,
-    runs: Path = RUNS,
-    results: Path = RESULTS,
+    recipe: Recipe = None,
+    alphabets: Alphabets = "evaluation",
+    seed: Seed = 0,
+    epochs: Epochs = None,
+    similarity_epochs: SimilarityEpochs = None,
+    data: Data = None,
+    runs: Runs = Path("runs"),
+    results: Results = Path("results"),
 ) -> None:
-    """Count the characters of Omniglot's alphabets: the entries of Table 2 that do not know their number."""
+    """Table 5: how many characters Omniglot's alphabets have.
+
+    These are the entries of Table 2 that do not know the number.
+    """
     from likewise.paper.transfer_entries import COUNTING, select_transfer, transfer_recipes
 
     entries = select_transfer(
         transfer_recipes(),
         recipe=recipe,
         classes="100",
-        part=part,
+        alphabets=alphabets,
         seed=seed,
         epochs=epochs,
         similarity_epochs=similarity_epochs,
@@ -155,18 +195,27 @@ def table5(
 
 @app.command()
 def table4(
-    dataset: str | None = typer.Option(None, help="cifar10, mnist or digits; all where not given."),
-    network: str | None = typer.Option(None, help="resnet18, the paper's, or lenet."),
-    method: str | None = typer.Option(
-        None, help="supervised, pseudo-label, pi-model, vat, spn-mcl, pseudo-mcl or pseudo-mcl+."
-    ),
-    split: int | None = typer.Option(None, help="Which random choice of labels, from 0; else those of the recipe."),
-    epochs: int | None = typer.Option(None, help="Of the second stage; the schedules are compressed in proportion."),
-    data: Path | None = DATA,
-    runs: Path = RUNS,
-    results: Path = RESULTS,
+    dataset: Annotated[
+        Literal["cifar10", "mnist", "digits"] | None, typer.Option(help="The data set; all where not given.")
+    ] = None,
+    network: Annotated[
+        Literal["resnet18", "lenet"] | None,
+        typer.Option(help="The network: resnet18 is the paper's; all where not given."),
+    ] = None,
+    method: Annotated[SemiMethod | None, typer.Option(help="The method; all where not given.")] = None,
+    split: Annotated[
+        int | None, typer.Option(min=0, help="Which random choice of labels, from 0; else those of the recipe.")
+    ] = None,
+    epochs: Annotated[
+        int | None, typer.Option(min=1, help="Epochs of the second stage; the schedules are compressed in proportion.")
+    ] = None,
+    data: Data = None,
+    runs: Runs = Path("runs"),
+    results: Results = Path("results"),
 ) -> None:
-    """Run the entries of Table 4 and its smaller sisters that fit every option given, and record their errors.
+    """Table 4: learning from a few labels.
+
+    Runs the entries that fit every option given, and records their errors.
 
     An entry that has a record is not run again.
     """
@@ -188,23 +237,29 @@ def table4(
 
 @app.command()
 def answers(
-    dataset: str = typer.Option("digits", help="digits or mnist."),
-    answers: list[int] = typer.Option([], help="How many random answers; give it once for each number you want."),
-    noise: float = typer.Option(0.0, help="The probability that an answer is flipped, below 0.5."),
-    model: str = typer.Option("none", help="Of wrong answers: none, given (the rate is told) or learned."),
-    seed: int = typer.Option(0, help="Seed of the answers, the weights, the order of the data and its augmentation."),
-    epochs: int | None = typer.Option(None, help="Of each stage; otherwise as the recipe has it."),
-    data: Path | None = DATA,
-    runs: Path = RUNS,
-    results: Path = RESULTS,
+    dataset: Annotated[Literal["digits", "mnist"], typer.Option(help="The data set.")] = "digits",
+    answers: Annotated[
+        list[int] | None, typer.Option(help="How many answers to make up; give it once for each number you want.")
+    ] = None,
+    noise: Annotated[float, typer.Option(help="The rate of wrong answers among them, below 0.5.")] = 0.0,
+    model: Annotated[
+        Literal["none", "given", "learned"], typer.Option(help="What is known of the wrong answers.")
+    ] = "none",
+    seed: Seed = 0,
+    epochs: Annotated[
+        int | None, typer.Option(min=1, help="Epochs of each stage; otherwise as the recipe has it.")
+    ] = None,
+    data: Data = None,
+    runs: Runs = Path("runs"),
+    results: Results = Path("results"),
 ) -> None:
-    """Learn a data set from random answers, beside a twin with labels, and record what unseen items say.
+    """Learn a data set from random answers, beside a labelled twin.
 
-    A trial that has a record is not run again.
+    Records the accuracy on unseen items. A trial that has a record is not run again.
     """
     from likewise.paper.answers_trials import select_trials
 
-    trials = select_trials(dataset, answers, noise=noise, model=model, seed=seed, epochs=epochs)
+    trials = select_trials(dataset, answers or [], noise=noise, model=model, seed=seed, epochs=epochs)
     _announce("From answers", [trial.name for trial in trials])
 
     from likewise.paper.answers import run_trials
@@ -221,20 +276,26 @@ def answers(
 
 @app.command()
 def landscape(
-    dataset: str = typer.Option("mnist", help="Of the runs: mnist, cifar10 or cifar100."),
-    network: str = typer.Option("lenet", help="Of the runs: lenet, vgg8, vgg11, ..."),
-    epochs: int | None = typer.Option(None, help="Of the runs, where their schedule was compressed."),
-    seed: int = typer.Option(0, help="Of the runs, the items and the random directions."),
-    grid: int = typer.Option(91, help="Points a side."),
-    items: int = typer.Option(1000, help="How many training items the losses are over."),
-    processes: int = typer.Option(1, help="Among how many to divide the work."),
-    data: Path | None = DATA,
-    runs: Path = RUNS,
-    results: Path = RESULTS,
+    dataset: Annotated[
+        Literal["mnist", "cifar10", "cifar100"], typer.Option(help="The data set of the runs.")
+    ] = "mnist",
+    network: Annotated[NetworkName, typer.Option(help="The network of the runs.")] = "lenet",
+    epochs: Annotated[
+        int | None, typer.Option(min=1, help="Epochs of the runs, where their schedule was compressed.")
+    ] = None,
+    seed: Annotated[
+        int, typer.Option(min=0, help="Seed of all random numbers: the runs, the items and the directions.")
+    ] = 0,
+    grid: Annotated[int, typer.Option(min=2, help="Points per side of the grid.")] = 91,
+    n_items: Annotated[int, typer.Option(min=2, help="How many items the losses are over.")] = 1000,
+    processes: Processes = 1,
+    data: Data = None,
+    runs: Runs = Path("runs"),
+    results: Results = Path("results"),
 ) -> None:
-    """Compute the loss surfaces around and between the CE, MCL and KCL runs of a row of Table 1, and record them.
+    """Appendix A: the loss surfaces of a row of Table 1.
 
-    What was computed before is not computed again.
+    They lie around and between its CE, MCL and KCL runs. What was computed before is not computed again.
     """
     from likewise.paper.landscape import run_landscape
 
@@ -244,7 +305,7 @@ def landscape(
         epochs=epochs,
         seed=seed,
         grid=grid,
-        items=items,
+        items=n_items,
         processes=processes,
         data=data,
         runs=runs,
@@ -261,11 +322,16 @@ def landscape(
 
 @app.command()
 def show(
-    results: Path = RESULTS,
-    out: Path = typer.Option(Path("RESULTS.md"), help="The page to write."),
-    check: bool = typer.Option(False, "--check", help="Write nothing; exit 1 where the page is out of date."),
+    results: Results = Path("results"),
+    out: Annotated[Path, typer.Option(help="Write to this page.")] = Path("RESULTS.md"),
+    check: Annotated[
+        bool, typer.Option("--check", help="Write nothing; exit 1 where the page is out of date.")
+    ] = False,
 ) -> None:
-    """Write RESULTS.md from the records, and its figures into docs/ beside it."""
+    """Write RESULTS.md from the records.
+
+    Its figures go into docs/ beside it.
+    """
     from likewise.files import write_whole
     from likewise.paper.answers_figure import answers_figures
     from likewise.paper.landscape_section import draw_landscape, landscape_figures

@@ -11,9 +11,10 @@ import typer
 
 from likewise.cli.fitted import columns_of
 from likewise.cli.items import check_shape, features_or_images, list_broken, open_for
+from likewise.cli.options import ItemsPath, Processes, RunFolder, Strict
 from likewise.cli.places import check_file, writing
 from likewise.cli.predictions import prediction_rows, write_csv, write_parquet
-from likewise.cli.processes import Processes, take_part
+from likewise.cli.processes import take_part
 from likewise.errors import InputError
 
 if TYPE_CHECKING:
@@ -22,15 +23,11 @@ if TYPE_CHECKING:
 
 
 def predict(
-    run: Annotated[Path, typer.Argument(help="The folder that fit, semi or discover wrote.")],
-    items: Annotated[
-        Path, typer.Argument(help="A folder of images, a .csv or .parquet table of features, an .npy or .npz file.")
-    ],
-    out: Annotated[Path, typer.Option(help="The .csv or .parquet file to write: id, class, probability.")],
-    strict: Annotated[
-        bool, typer.Option("--strict", help="Refuse broken image files instead of skipping them.")
-    ] = False,
-    batch: Annotated[int, typer.Option(min=1, help="Items in memory at a time.")] = 1000,
+    run: RunFolder,
+    items: ItemsPath,
+    out: Annotated[Path, typer.Option(help="Write to this .csv or .parquet file: id, class, probability.")],
+    strict: Strict = False,
+    batch_size: Annotated[int, typer.Option(min=1, help="Items per batch: so many are in memory.")] = 1000,
     processes: Processes = 1,
 ) -> None:
     """Put items in the classes that a run has learned."""
@@ -43,7 +40,7 @@ def predict(
     from likewise.files import replacing
 
     model = load_classifier(run)
-    stream = open_for(model, items, columns=columns_of(run, model), strict=strict, chunk=batch)
+    stream = open_for(model, items, columns=columns_of(run, model), strict=strict, chunk=batch_size)
     with writing(out, "--out"), replacing(out) as file:
         write = write_csv if out.suffix.lower() == ".csv" else write_parquet
         n = write(file, _predictions(model, stream, items))

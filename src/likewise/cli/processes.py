@@ -11,18 +11,13 @@ import threading
 import time
 from collections.abc import Callable, Hashable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import Annotated, TypeVar
+from typing import TypeVar
 
 import typer
 
 from likewise.errors import InputError
 
 T = TypeVar("T")
-
-Processes = Annotated[int, typer.Option(min=1, help="How many processes of this machine share the work.")]
-SyncBatchNorm = Annotated[
-    bool, typer.Option("--sync-batch-norm", help="With several processes: batch-norm over the batches of all of them.")
-]
 
 PARENT = "LIKEWISE_PARENT"  # the process that started this one
 GRACE = 5.0  # seconds that the other processes have to end by themselves after one has failed

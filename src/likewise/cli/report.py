@@ -13,20 +13,19 @@ from likewise.cli.discovery_page import write_discovery_page
 from likewise.cli.fitted import Fit, items_of, items_sha256, require_fit
 from likewise.cli.items import Given, check_shape, open_for, read_or_keep
 from likewise.cli.labels_page import write_labels_page
+from likewise.cli.options import ItemsMoved, RunFolder
 from likewise.cli.places import check_file
 from likewise.errors import InputError
 
 
 def report(
-    run: Annotated[Path, typer.Argument(help="The folder that fit, semi or discover wrote.")],
-    items: Annotated[
-        Path | None, typer.Option(help="Where the items are, if not where they were.", show_default=False)
-    ] = None,
+    run: RunFolder,
+    items: ItemsMoved = None,
     out: Annotated[
-        Path | None, typer.Option(help="The .html file to write; RUN/report.html by default.", show_default=False)
+        Path | None, typer.Option(help="Write to this .html file; RUN/report.html by default.", show_default=False)
     ] = None,
 ) -> None:
-    """Write a page: what a run found, how right it is, and which answers or labels to check again."""
+    """Write a page: what a run found, and what to check again."""
     fit = require_fit(run)
     out = run / "report.html" if out is None else out
     check_file(out, "--out", (".html", ".htm"))

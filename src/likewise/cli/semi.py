@@ -11,9 +11,25 @@ import typer
 
 from likewise.cli import fitted
 from likewise.cli.few_labels import LabelledItems, find_labels, positions, read_few_labels
-from likewise.cli.fitting import Precision, Told, class_sizes, fit_into, items_in_words, next_commands
-from likewise.cli.items import Given, OnDisk
-from likewise.cli.processes import Processes, SyncBatchNorm, take_part
+from likewise.cli.fitting import Told, class_sizes, fit_into, items_in_words, next_commands
+from likewise.cli.items import Given
+from likewise.cli.options import (
+    BatchSize,
+    Device,
+    Grey,
+    ItemsPath,
+    LearningRate,
+    Network,
+    OnDisk,
+    Precision,
+    Processes,
+    Seed,
+    SemiMethod,
+    Size,
+    Strict,
+    SyncBatchNorm,
+)
+from likewise.cli.processes import take_part
 
 if TYPE_CHECKING:
     from likewise.datasets import ItemStream
@@ -23,44 +39,36 @@ REMEDY = "Correct it, or leave it out."
 
 
 def semi(
-    items: Annotated[
-        Path, typer.Argument(help="A folder of images, a .csv or .parquet table of features, an .npy or .npz file.")
-    ],
-    labels: Annotated[Path, typer.Option(help="A .csv or .parquet table of some of the items: id, label.")],
-    out: Annotated[Path, typer.Option(help="The folder to write; the same command goes on where it was stopped.")],
-    method: Annotated[
-        str, typer.Option(help="supervised, pseudo-label, pi-model, vat, spn-mcl, pseudo-mcl or pseudo-mcl+.")
-    ] = "pseudo-mcl",
+    items: ItemsPath,
+    labels: Annotated[Path, typer.Option(help="Labels of some of the items, .csv or .parquet: id, label.")],
+    out: Annotated[Path, typer.Option(help="Write to this folder; the same command resumes a stopped run.")],
+    method: Annotated[SemiMethod, typer.Option(help="The method that learns from the unlabelled.")] = "pseudo-mcl",
     classes: Annotated[
-        int | None, typer.Option(min=2, help="How many there are, to be told when one of them has no label.")
+        int | None, typer.Option(min=2, help="How many classes there are, to be told when one of them has no label.")
     ] = None,
-    network: Annotated[
-        str | None, typer.Option(help="lenet, vgg8, resnet18, mlp, ...; by default what suits the items.")
-    ] = None,
+    network: Network = None,
     epochs: Annotated[
-        int | None, typer.Option(min=1, help="Of each of the two stages; by default about 640 steps.")
+        int | None, typer.Option(min=1, help="Epochs of each of the two stages; by default about 640 steps.")
     ] = None,
-    batch_size: Annotated[int, typer.Option(min=2, help="Items a step.")] = 100,
-    learning_rate: Annotated[float, typer.Option(help="The highest of the schedule.")] = 1e-3,
+    batch_size: BatchSize = 100,
+    learning_rate: LearningRate = 1e-3,
     epsilon: Annotated[
         float | None, typer.Option(help="How far vat goes from an item, in deviations; by default by its size.")
     ] = None,
     held_out: Annotated[
         float, typer.Option(min=0, max=0.5, help="The share of the labels that is kept back to measure with.")
     ] = 0.0,
-    size: Annotated[int, typer.Option(min=1, help="The side in pixels that images from files are brought to.")] = 32,
-    grey: Annotated[bool, typer.Option("--grey", help="Read image files without their colours.")] = False,
-    strict: Annotated[
-        bool, typer.Option("--strict", help="Refuse broken image files instead of skipping them.")
-    ] = False,
+    size: Size = 32,
+    grey: Grey = False,
+    strict: Strict = False,
     on_disk: OnDisk = False,
-    seed: Annotated[int, typer.Option(min=0, help="Another seed, other weights and another order.")] = 0,
-    device: Annotated[str, typer.Option(help="auto, cpu, mps, cuda or cuda:N.")] = "auto",
+    seed: Seed = 0,
+    device: Device = "auto",
     precision: Precision = "auto",
     processes: Processes = 1,
     sync_batch_norm: SyncBatchNorm = False,
 ) -> None:
-    """Learn classes from a few labels and from all the items that have none."""
+    """Learn classes from a few labels and many items without one."""
     take_part(processes, sync_batch_norm)
     arguments = {
         "method": method,

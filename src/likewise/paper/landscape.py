@@ -117,4 +117,4 @@ def _finished_run(entry: Entry, runs: Path) -> Path:
 def _command(dataset: str, network: str, epochs: int | None, seed: int, grid: int, items: int) -> str:
     schedule = [] if epochs is None else ["--epochs", str(epochs)]
     parts = ["likewise paper landscape", "--dataset", dataset, "--network", network, "--seed", str(seed), *schedule]
-    return " ".join([*parts, "--grid", str(grid), "--items", str(items)])
+    return " ".join([*parts, "--grid", str(grid), "--n-items", str(items)])

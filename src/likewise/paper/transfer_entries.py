@@ -154,7 +154,7 @@ class TransferEntry:
             "--classes",
             self.classes,
         ]
-        parts += ["--part validation"] if self.part == "validation" else []
+        parts += ["--alphabets validation"] if self.part == "validation" else []
         parts += [f"--seed {self.seed}"] if self.seed else []
         parts += [f"--epochs {self.epochs}"] if self.epochs else []
         parts += [f"--similarity-epochs {self.similarity_epochs}"] if self.similarity_epochs else []
@@ -175,7 +175,7 @@ def select_transfer(
     recipe: str | None = None,
     method: str | None = None,
     classes: str | None = None,
-    part: str = "evaluation",
+    alphabets: str = "evaluation",
     seed: int = 0,
     epochs: int | None = None,
     similarity_epochs: int | None = None,
@@ -194,11 +194,11 @@ def select_transfer(
             raise InputError(f"--{option} must be {least} or more, got {number}.")
     check_name("--recipe", recipe, [one.name for one in recipes])
     check_name("--classes", classes, ["true", "100"])
-    check_name("--part", part, ["evaluation", "validation"])
+    check_name("--alphabets", alphabets, ["evaluation", "validation"])
     chosen = [one for one in recipes if recipe in (None, one.name)]
     check_name("--method", method, list(dict.fromkeys(name for one in chosen for name in one.methods)))
     return [
-        TransferEntry(one, each, number, part, seed, epochs, similarity_epochs)  # type: ignore[arg-type]
+        TransferEntry(one, each, number, alphabets, seed, epochs, similarity_epochs)  # type: ignore[arg-type]
         for one in chosen
         for each in one.methods
         if method in (None, each)
