@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from likewise.files import replacing, write_whole
+from likewise.files import WriteError, failed_to_write, replacing, write_whole
 
 
 def test_a_failed_write_leaves_the_old_file_and_nothing_else(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -67,3 +67,30 @@ def test_the_old_file_is_kept_where_it_is_wanted(tmp_path: Path) -> None:
         write_whole(path, content, keep=old)
         assert path.read_text() == content
         assert (old.read_text() if old.exists() else None) == before
+
+
+def test_reading_and_writing_are_told_apart(tmp_path: Path) -> None:
+    path = tmp_path / "a.csv"
+    with pytest.raises(FileNotFoundError) as read, replacing(path):
+        (tmp_path / "source.csv").read_bytes()
+    assert not failed_to_write(read.value)
+    assert read.value.filename == str(tmp_path / "source.csv")
+    with pytest.raises(OSError, match="Input/output error") as unknown, replacing(path):
+        raise OSError(errno.EIO, os.strerror(errno.EIO))  # as reading from an open file fails
+    assert not failed_to_write(unknown.value)
+    (tmp_path / "folder").mkdir()
+    with pytest.raises(WriteError) as replaced:
+        write_whole(tmp_path / "folder", "new")
+    assert (replaced.value.errno, replaced.value.filename) == (errno.EISDIR, str(tmp_path / "folder"))
+    with pytest.raises(WriteError) as short, replacing(path):
+        raise OSError("1000 requested and 512 written")  # as NumPy fails to write
+    assert short.value.filename == str(path)
+    assert not path.exists()
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="there is no /dev/full here")
+def test_a_write_that_fails_is_one_of_writing(tmp_path: Path) -> None:
+    (tmp_path / ".a.csv.tmp").symlink_to("/dev/full")
+    with pytest.raises(WriteError) as full, replacing(tmp_path / "a.csv") as file:
+        file.write(b"x" * 100_000)
+    assert (full.value.errno, full.value.filename) == (errno.ENOSPC, str(tmp_path / "a.csv"))

@@ -2,12 +2,29 @@
 
 from __future__ import annotations
 
+import errno
+import io
 import os
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import BinaryIO
+from typing import Any, BinaryIO
+
+ONLY_WRITING = (errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EFBIG)  # fails so
+
+
+class WriteError(OSError):
+    """A file or folder cannot be written; `filename` says which."""
+
+
+def failed_to_write(error: OSError) -> bool:
+    """Whether an OSError is of writing, and not of reading.
+
+    >>> failed_to_write(OSError(errno.ENOSPC, "No space left on device")), failed_to_write(FileNotFoundError())
+    (True, False)
+    """
+    return isinstance(error, WriteError) or error.errno in ONLY_WRITING or error.filename2 is not None  # a rename
 
 
 def is_writer() -> bool:
@@ -29,20 +46,25 @@ def replacing(path: Path, keep: Path | None = None) -> Iterator[BinaryIO]:
         with Path(os.devnull).open("wb") as nowhere:
             yield nowhere
         return
-    path.parent.mkdir(parents=True, exist_ok=True)
     temporary = path.with_name(f".{path.name}.tmp")  # one fixed name: what a kill leaves is overwritten the next time
     try:
-        with temporary.open("wb") as file:
-            yield file
-            file.flush()
-            os.fsync(file.fileno())
-        if keep is not None and path.exists():
-            path.replace(keep)
-        temporary.replace(path)
-    except OSError as error:
-        if error.errno is not None and error.filename is None:  # a full disk does not say which file it was
-            error.filename = str(path)
-        raise
+        with writing_to(path):
+            path.parent.mkdir(parents=True, exist_ok=True)
+            file = io.BufferedWriter(_Raw(temporary, path))
+        with file:
+            try:
+                yield file
+            except OSError as error:
+                if error.filename is not None or not (error.errno is None or failed_to_write(error)):
+                    raise  # of reading what is to be written, or told with its file already
+                raise WriteError(error.errno, error.strerror or str(error), str(path)) from error  # of NumPy, mostly
+            with writing_to(path):
+                file.flush()
+                os.fsync(file.fileno())
+        with writing_to(path):
+            if keep is not None and path.exists():
+                path.replace(keep)
+            temporary.replace(path)
     finally:
         with suppress(OSError):  # it may not be there, and what is wrong with the disk has been told
             temporary.unlink()
@@ -52,6 +74,27 @@ def replacing(path: Path, keep: Path | None = None) -> Iterator[BinaryIO]:
             os.fsync(folder)
         finally:
             os.close(folder)
+
+
+class _Raw(io.FileIO):
+    """The file itself, whose failures are told from those of reading what is written to it."""
+
+    def __init__(self, temporary: Path, path: Path) -> None:
+        super().__init__(temporary, "w")
+        self.path = path
+
+    def write(self, data: Any, /) -> int:
+        with writing_to(self.path):
+            return super().write(data)
+
+
+@contextmanager
+def writing_to(path: Path) -> Iterator[None]:
+    """Inside, an OSError means that this file cannot be written."""
+    try:
+        yield
+    except OSError as error:
+        raise WriteError(error.errno, error.strerror or str(error), str(path)) from error
 
 
 def write_whole(path: Path, content: bytes | str, keep: Path | None = None) -> None:

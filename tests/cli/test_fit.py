@@ -379,3 +379,25 @@ def test_a_folder_that_another_version_wrote_is_refused(blobs: Path, fit_blobs: 
     result = fit_blobs(blobs, blobs / "run")
     assert (result.exit_code, len(result.stderr.splitlines())) == (2, 1)
     assert f"{path} was not written by `fit` of Likewise" in result.stderr
+
+
+def test_a_file_that_cannot_be_read_is_not_said_to_be_written(blobs: Path, fit_blobs: Run) -> None:
+    (blobs / "run" / "metrics.json").unlink()  # not finished, then
+    config = blobs / "run" / "stages" / "start-1" / "config.json"
+    config.unlink()
+    config.mkdir()
+    said = fit_blobs(blobs, blobs / "run")
+    again = "set that right and run the same command again"
+    assert (said.exit_code, said.stderr) == (2, f"likewise: {config} cannot be read (Is a directory); {again}.\n")
+
+
+def test_an_input_error_of_the_disk_is_one_of_reading(
+    blobs: Path, fit_blobs: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def unreadable(*_: object) -> None:
+        raise OSError(errno.EIO, os.strerror(errno.EIO), "pile/7.png")
+
+    monkeypatch.setattr("likewise.training.loop.train_step", unreadable)
+    said = fit_blobs(blobs, blobs / "new")
+    assert said.exit_code == 2
+    assert said.stderr.startswith("likewise: pile/7.png cannot be read (Input/output error); set that right")

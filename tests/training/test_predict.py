@@ -52,3 +52,12 @@ def test_result_is_float32_on_the_cpu_and_autograd_accepts_it() -> None:
 
 def test_no_items_give_no_rows() -> None:
     assert predict_logits(nn.Linear(2, 3), torch.zeros(0, 2)).shape == (0, 3)
+
+
+def test_a_network_that_is_elsewhere_stays_there() -> None:
+    """No numbers come back from the device "meta"; a network that was moved to it would have lost its weights."""
+    net = nn.Sequential(nn.Linear(2, 3), nn.Dropout())
+    with pytest.raises(NotImplementedError, match="meta"):
+        predict_logits(net, torch.zeros(4, 2), device="meta")
+    assert {value.device.type for value in net.state_dict().values()} == {"cpu"}
+    assert all(module.training for module in net.modules())

@@ -28,13 +28,17 @@ def check_folder(path: Path, option: str) -> None:
 
 @contextmanager
 def writing(path: Path, option: str) -> Iterator[None]:
-    """Inside, an OSError means that `path` cannot be written."""
+    """Inside, an OSError becomes a sentence that says which file cannot be written, or read."""
     try:
         yield
     except OSError as error:
+        from likewise.files import failed_to_write
+
+        reason, again = error.strerror or error, "set that right and run the same command again"
+        if not failed_to_write(error):
+            raise InputError(f"{error.filename or 'A file'} cannot be read ({reason}); {again}.") from error
         raise InputError(
-            f"{path} cannot be written ({error.strerror or error}); set that right and run the same command again, "
-            f"or give {option} another place."
+            f"{error.filename or path} cannot be written ({reason}); {again}, or give {option} another place."
         ) from error
 
 

@@ -62,6 +62,7 @@ class SimilarityModule(nn.Module):
         if n_features is None:
             raise InputError(f"{type(backbone).__name__} does not say its n_features; give their number.")
         self.backbone = backbone
+        self.training = backbone.training  # so that `train` sees which parts of the backbone are frozen
         self.n_features = n_features
         self.head: PairHead | CosineHead
         if head == "pairs":

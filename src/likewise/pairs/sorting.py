@@ -14,7 +14,7 @@ from typing import BinaryIO
 import numpy as np
 from numpy.typing import NDArray
 
-from likewise.files import replacing
+from likewise.files import replacing, writing_to
 from likewise.pairs.keys import distinct
 
 RUN = 2**22  # numbers that are sorted together: 32 MB
@@ -62,7 +62,8 @@ class DistinctOnDisk:
     def _write_run(self) -> None:
         if self.waiting:
             self.runs.append(self.path.with_name(f"{self.path.name}.run-{len(self.runs)}"))
-            distinct(np.concatenate(self.waiting)).tofile(self.runs[-1])
+            with writing_to(self.runs[-1]):
+                distinct(np.concatenate(self.waiting)).tofile(self.runs[-1])
             self.waiting = []
 
 

@@ -157,6 +157,7 @@ class AnsweringNetwork(nn.Module):
     def __init__(self, network: nn.Module, flip: float) -> None:
         super().__init__()
         self.network = network
+        self.training = network.training  # so that `train` sees which parts of the network are frozen
         self.flip_logit = nn.Parameter(torch.logit(torch.tensor(2 * flip)) / 10)
 
     @property

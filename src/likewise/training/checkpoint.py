@@ -10,6 +10,7 @@ generator's state is needed: see randomness.py.
 
 from __future__ import annotations
 
+import errno
 import json
 import time
 import warnings
@@ -143,6 +144,8 @@ def _read(path: Path) -> tuple[dict[str, Any], dict[str, Tensor]]:
             sound = about["checksum"] == str(_checksum(tensors, about["likewise"]))
         else:
             sound = facts["checksum"] == _checksum(tensors)
+    except OSError as error:  # safetensors does not say of which file
+        raise OSError(error.errno or errno.EIO, error.strerror or str(error), str(path)) from error
     except (SafetensorError, KeyError, TypeError, ValueError, RecursionError) as error:
         raise Damaged(f"it cannot be read: {error}") from error
     if not sound:

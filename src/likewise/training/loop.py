@@ -97,6 +97,11 @@ def train(
     model.safetensors and metrics.json. Calling `train` again with the same arguments goes on from the last checkpoint
     that is sound to the same weights and history, bit for bit; a finished run returns its result at once.
 
+    A part of the network that is in evaluation mode stays in it, as one freezes a backbone with `backbone.eval()`: its
+    batch-norms keep their statistics, its dropout stays off. Where the network as a whole is in evaluation mode, as
+    after a prediction, all of it is trained. Parameters without `requires_grad` are never changed. Afterwards every
+    part is in the mode that it was in.
+
     In a job of several processes (see `likewise.distributed.join`) all of them call `train` alike. Each has its rows of
     every batch, the loss and the steps are those of the whole batch, and the first process alone writes to the folder,
     which all must be able to read. Such a run may go on with another number of processes.
@@ -105,7 +110,8 @@ def train(
     if isinstance(batches, DataLoader | Dataset):
         batches = LoaderBatches(batches, settings.batch_size, settings.seed)
     with reserved(folder), reproducible(), modes_kept(network), spread(network), stop_request() as stop:
-        network.train()
+        if not network.training:
+            network.train()
         settings = settle(folder, settings, config or {}, network)
         optimizer = build_optimizer(network, settings, torch.device(settings.device))
         about = {"settings": dataclasses.asdict(settings), "n_classes": n_classes, "steps_per_epoch": len(batches)}

@@ -77,8 +77,8 @@ def keep_together(network: nn.Module, stop: bool) -> bool:
     if size == 1:
         return stop
     buffers = [buffer for buffer in network.buffers() if buffer.is_floating_point()]
-    flag = torch.tensor([float(stop)])
-    sums = add_up(torch.cat([flag, *(buffer.detach().flatten().float().cpu() for buffer in buffers)]))
+    flag = torch.tensor([float(stop)], dtype=torch.float64)  # in which the mean of equal numbers is that number
+    sums = add_up(torch.cat([flag, *(buffer.detach().flatten().double().cpu() for buffer in buffers)]))
     start = 1
     for buffer in buffers:
         buffer.copy_(sums[start : start + buffer.numel()].div_(size).view_as(buffer))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 
@@ -24,7 +25,8 @@ def predict_logits(
 ) -> Tensor:
     """The logits of every item, float32 (n, K) on the CPU, in evaluation mode; `device` defaults to the network's.
 
-    With `rows`, those of these items. The inputs may be on disk: a batch of them is in memory at a time.
+    With `rows`, those of these items. The inputs may be on disk: a batch of them is in memory at a time. For a device
+    that the network is not on, it is copied there.
 
     >>> predict_logits(torch.nn.Identity(), torch.tensor([[1.0, 2.0]]))
     tensor([[1., 2.]])
@@ -32,8 +34,8 @@ def predict_logits(
     if device is None:
         parameter = next(network.parameters(), None)
         device = torch.device("cpu") if parameter is None else parameter.device
-    else:
-        network.to(device)
+    elif any(part.device != torch.device(device) for part in (*network.parameters(), *network.buffers())):
+        network = copy.deepcopy(network).to(device)
     n = len(inputs if rows is None else rows)
     logits = torch.empty(0, 0)
     with evaluating(network), torch.no_grad():  # not inference mode: autograd is to accept the logits

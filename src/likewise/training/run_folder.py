@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import errno
 import hashlib
 import io
 import json
@@ -20,7 +21,7 @@ from safetensors.torch import save
 from torch import Tensor, nn
 
 from likewise.errors import InputError
-from likewise.files import is_writer, write_whole
+from likewise.files import WriteError, is_writer, write_whole, writing_to
 
 if sys.platform != "win32":  # Windows has no such lock
     import fcntl
@@ -36,8 +37,11 @@ def reserved(folder: Path | None) -> Iterator[None]:
         yield
         return
     try:
-        folder.mkdir(parents=True, exist_ok=True)
-    except (FileExistsError, NotADirectoryError) as error:
+        with writing_to(folder):
+            folder.mkdir(parents=True, exist_ok=True)
+    except WriteError as error:
+        if error.errno not in (errno.EEXIST, errno.ENOTDIR):
+            raise
         raise InputError(f"{folder} is a file; give a folder to the run.") from error
     if sys.platform == "win32":
         yield

@@ -70,21 +70,22 @@ def quarter_turns(images: Tensor, labels: Tensor) -> tuple[Tensor, Tensor]:
 @torch.no_grad()
 def adapted(network: SimilarityModule, pile: Pile, seed: int = 0) -> SimilarityModule:
     """A copy whose batch-norms have the statistics of the pile, which is of other classes than those in training."""
-    network = copy.deepcopy(network).eval()
+    network = copy.deepcopy(network)
     norms = [module for module in network.modules() if isinstance(module, BATCH_NORMS)]
     momentum = [norm.momentum for norm in norms]
     if len(pile.inputs) < 2:
         return network
-    for norm in norms:
-        norm.reset_running_stats()
-        norm.momentum = None  # the mean over all batches
-        norm.train()
-    order = torch.randperm(len(pile.inputs), generator=generator(seed, ORDER, 0))
-    for chunk in order.tensor_split(max(1, round(len(order) / CHUNK))):
-        network(_inputs(pile, pile.inputs[chunk], network))
+    with evaluating(network):
+        for norm in norms:
+            norm.reset_running_stats()
+            norm.momentum = None  # the mean over all batches
+            norm.train()
+        order = torch.randperm(len(pile.inputs), generator=generator(seed, ORDER, 0))
+        for chunk in order.tensor_split(max(1, round(len(order) / CHUNK))):
+            network(_inputs(pile, pile.inputs[chunk], network))
     for norm, value in zip(norms, momentum, strict=True):
         norm.momentum = value
-    return network.eval()
+    return network
 
 
 @dataclass(frozen=True)

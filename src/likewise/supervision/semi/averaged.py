@@ -32,7 +32,8 @@ class AveragedNetwork(nn.Module):
     def __init__(self, network: nn.Module) -> None:
         super().__init__()
         self.network = network
-        self.average = copy.deepcopy(network).requires_grad_(False)
+        self.training = network.training  # so that `train` sees which parts of the network are frozen
+        self.average = copy.deepcopy(network).requires_grad_(False).eval()
         self.register_buffer("steps", torch.zeros((), dtype=torch.int64))
 
     @torch.no_grad()
