@@ -22,7 +22,7 @@ from likewise.training.optimizers import build_optimizer, optimizer_tensors
 from likewise.training.settings import Optimizer as Name
 from likewise.training.tally import Tally
 
-ABOUT = {"settings": {"epochs": 3, "drops": (1, 2)}, "n_classes": 2}
+ABOUT = {"settings": dataclasses.asdict(Settings(epochs=3, drops=(1, 2))), "n_classes": 2}
 
 
 def network() -> nn.Sequential:
