@@ -223,6 +223,16 @@ def test_writing_in_several_parts(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
             np.testing.assert_array_equal(getattr(again, column), getattr(pairs, column))
 
 
+@pytest.mark.parametrize("suffix", files.SUFFIXES)
+def test_far_rows_are_the_same_rows_after_writing(tmp_path: Path, suffix: str) -> None:
+    far = 2**23 + 5
+    Pairs.from_arrays([(3, far), (far, 7)], [1, 0]).write(tmp_path / f"a{suffix}")
+    again = Pairs.read(tmp_path / f"a{suffix}").index(far + 1)
+    assert (again.left.tolist(), again.right.tolist()) == ([3, far], [far, 7])
+    with pytest.raises(InputError, match=rf"(row|line) \d: right is '{far}', which is not among the 9 items, counted"):
+        Pairs.read(tmp_path / f"a{suffix}").index(9)
+
+
 def test_parquet_has_plain_columns_that_others_can_read(tmp_path: Path) -> None:
     Pairs.from_arrays([("a", "b")], [1], annotator=["ann"]).write_parquet(tmp_path / "a.parquet")
     schema = pyarrow.parquet.read_schema(tmp_path / "a.parquet")

@@ -14,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from likewise.errors import InputError
-from likewise.pairs import Pairs, pairs
+from likewise.pairs import Pairs, from_graph, pairs, summarise
 
 
 class Frame:
@@ -76,7 +76,42 @@ def test_arrays_that_are_refused(arguments: tuple[Any, ...], message: str) -> No
         Pairs.from_arrays(*arguments)
 
 
-def test_large_numbers_are_ids_and_take_no_more_room_than_others() -> None:
+def test_whole_numbers_are_rows_however_far() -> None:
+    far = 2**23 + 5
+    labels = np.full(far + 1, -1, dtype=np.int8)
+    labels[[3, 7, far]] = [0, 1, 1]
+    index = [(3, 7), (3, far), (7, far)]
+    expected = [("3", "7", 0), ("3", str(far), 0), ("7", str(far), 1)]
+    frame = {"left": [i for i, _ in index], "right": [j for _, j in index], "same": [0, 0, 1]}
+    ways = {
+        "labels": Pairs.from_labels(labels),
+        "arrays": Pairs.from_arrays(index, [0, 0, 1]),
+        "frame": Pairs.from_frame(frame),
+        "a table": Pairs.from_frame(pa.table(frame)),
+        "links": Pairs.from_links([index[2]], index[:2]),
+        "graph": from_graph([index[2]], n=far + 1),
+    }
+    for way, made in ways.items():
+        assert made.ids is None, way
+        assert sorted(triples(made)) == [pair for pair in expected if pair[2] or way != "graph"]
+        assert made.n_items == far + 1
+        assert made.index(far + 1).right.max() == far
+    assert ways["labels"].closure().answers_about(3, far) == 0
+
+
+def test_far_rows_are_summed_up_repaired_and_looked_up_without_a_table_of_all_rows() -> None:
+    far = 2_000_000_000
+    made = Pairs.from_arrays([(far, 5), (5, 9), (far, 9)], [1, 1, 0], [3, 2, 1])
+    assert triples(made.compact()) == triples(made)
+    assert made.compact().n_items == 3
+    assert [str(one) for one in summarise(made).contradictions] == [f"{far}=5, 5=9, but {far}!=9; rows 0, 1, 2"]
+    assert triples(made.repair().dropped) == [(str(far), "9", 0)]
+    assert made.index(["9", str(far), "5"]).left.tolist() == [1, 2, 1]
+    with pytest.raises(InputError, match="row 0: left is '2000000000', which is not among the 10 items, counted from"):
+        made.index(10)
+
+
+def test_numbers_beyond_all_rows_are_ids() -> None:
     made = Pairs.from_arrays([(10**15, 5), (5, 10**12)], [1, 1])
     assert triples(made) == [("1000000000000000", "5", 1), ("5", "1000000000000", 1)]
     assert made.n_items == 3

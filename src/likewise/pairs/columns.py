@@ -14,6 +14,7 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from likewise.errors import InputError
+from likewise.pairs.keys import is_sparse
 from likewise.pairs.source import Source
 
 REQUIRED = ("left", "right", "same")
@@ -22,7 +23,8 @@ OPTIONAL = ("weight", "annotator")
 WORDS = {"same": 1.0, "yes": 1.0, "true": 1.0, "different": 0.0, "no": 0.0, "false": 0.0}
 NUMBER = r"^[+-]?([0-9]+[.]?[0-9]*|[.][0-9]+)([eE][+-]?[0-9]+)?$"
 ROW_NUMBER = r"^(0|[1-9][0-9]{0,17})$"  # not 007, which is an id
-ROWS, ROWS_PER_ANSWER, MOST_ROWS = 2**23, 64, 2**26  # see `are_rows`
+MOST_ROWS = 2**26  # see `are_rows`
+LAST_ROW = 2**31 - 1  # no list has more rows; two row numbers make one key of 63 bits
 
 REMEDIES = {
     "ids": "Give each item an id.",
@@ -59,11 +61,14 @@ def column(name: str, values: object, source: Source) -> Column:
 
 
 def items(left: Column, right: Column, source: Source) -> tuple[Ints, Ints, Objects | None, int]:
-    """Positions of both sides, the ids they point into (None where they are row numbers) and the number of items."""
+    """Positions of both sides, the ids they point into (None where they are row numbers) and the number of items.
+
+    Whole numbers are row numbers wherever there can be so many rows. Of numbers in a text file see `are_rows`.
+    """
     m = len(source.lines)
     if not (is_text(left.type) or is_text(right.type)):
         numbers = np.concatenate([whole_numbers("left", left, source), whole_numbers("right", right, source)])
-        if are_rows(numbers, m):
+        if numbers.max(initial=0) <= LAST_ROW:
             return _halves(numbers, None, m)
         distinct, place = np.unique(numbers, return_inverse=True)
         return _halves(place, distinct.astype(str).astype(object), m)
@@ -83,15 +88,16 @@ def items(left: Column, right: Column, source: Source) -> tuple[Ints, Ints, Obje
 
 
 def are_rows(numbers: Ints, n_answers: int) -> bool:
-    """Whether whole numbers count rows, or are ids: closure has an entry for each row, and so a few answers that name
-    a far row would take gigabytes.
+    """Whether numbers in a text file count rows, or are ids: closure has an entry for each row, and so a few answers that
+    name a far row would take gigabytes.
 
     >>> are_rows(np.array([7, 5_000_000]), 1), are_rows(np.array([7, 50_000_000]), 1)
     (True, False)
     >>> are_rows(np.array([7, 50_000_000]), 1_000_000)
     True
     """
-    return not numbers.size or bool(numbers.max() < min(max(ROWS, ROWS_PER_ANSWER * n_answers), MOST_ROWS))
+    n = int(numbers.max(initial=-1)) + 1
+    return n <= MOST_ROWS and not is_sparse(n, n_answers)
 
 
 def answers(given: Column, source: Source) -> Floats:

@@ -11,7 +11,7 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from likewise.errors import InputError
-from likewise.pairs.columns import ROW_NUMBER, column
+from likewise.pairs.columns import ROW_NUMBER, are_rows, column
 from likewise.pairs.source import Source
 
 if TYPE_CHECKING:
@@ -31,44 +31,51 @@ def item_ids(ids: Sequence[object] | NDArray[Any]) -> Any:
     return texts.combine_chunks()
 
 
-def lookup(pairs: Pairs, ids: int | Sequence[object] | NDArray[Any]) -> tuple[Ints, NDArray[np.object_] | None]:
-    """The new position of each old one, and the ids in the new order."""
+def lookup(
+    pairs: Pairs, ids: int | Sequence[object] | NDArray[Any]
+) -> tuple[Ints, Ints, int, NDArray[np.object_] | None]:
+    """The new positions of both sides, the number of items, and the ids in the new order."""
     if isinstance(ids, int | np.integer):
-        _refuse_ids(pairs, int(ids))
-        return _same_rows(pairs, int(ids)), None
-    known = item_ids(ids)
-    names = known.to_numpy(zero_copy_only=False)
-    if pairs.ids is None and not pc.any(pc.match_substring_regex(known, ROW_NUMBER)).as_py():
-        return _same_rows(pairs, len(names)), names
-    used = pairs.items
-    wanted = used.astype(str).astype(object) if pairs.ids is None else pairs.ids[used]
-    found = pc.fill_null(pc.index_in(pa.array(wanted, pa.string()), value_set=known), -1).to_numpy()
-    position = np.full(pairs.n_items, -1, dtype=np.int64)
-    position[used] = found
-    _refuse_unknown(pairs, position, f"the {len(names)} items")
-    return position, names
+        n, known, names = int(ids), None, None
+    else:
+        known = item_ids(ids)
+        n, names = len(known), known.to_numpy(zero_copy_only=False)
+    if known is None or not pc.any(pc.match_substring_regex(known, ROW_NUMBER)).as_py():
+        rows = _rows(pairs)
+        if rows is not None:
+            _refuse_unknown(pairs, rows[0] < n, rows[1] < n, f"the {n} items, counted from 0")
+            return *rows, n, names
+        if known is None and len(pairs):
+            first = f"{pairs.source.place(0)}: left is {pairs.name(int(pairs.left[0]))!r}"
+            raise InputError(f"{first}, but the {n} items have no ids. Give their row numbers, counted from 0.")
+    few = pairs.compact()
+    position = pc.fill_null(pc.index_in(pa.array(few.ids, pa.string()), value_set=known), -1).to_numpy().astype(np.int64)
+    left, right = position[few.left], position[few.right]
+    _refuse_unknown(pairs, left >= 0, right >= 0, f"the {n} items")
+    return left, right, n, names
 
 
-def _same_rows(pairs: Pairs, n: int) -> Ints:
-    rows = np.arange(pairs.n_items)
-    _refuse_unknown(pairs, np.where(rows < n, rows, -1), f"the {n} items, counted from 0")
-    return rows
+def _rows(pairs: Pairs) -> tuple[Ints, Ints] | None:
+    """Both sides as row numbers; None where they are ids. What a text file has may have been too far a row to know."""
+    if pairs.ids is None:
+        return pairs.left, pairs.right
+    few = pairs.compact()
+    texts = pa.array(few.ids, pa.string())
+    if not len(texts) or not pc.all(pc.match_substring_regex(texts, ROW_NUMBER)).as_py():
+        return None
+    numbers = texts.cast(pa.int64()).to_numpy()
+    return None if are_rows(numbers, len(pairs)) else (numbers[few.left], numbers[few.right])
 
 
-def _refuse_ids(pairs: Pairs, n: int) -> None:
-    if pairs.ids is not None and len(pairs):
-        first = f"{pairs.source.place(0)}: left is {pairs.name(int(pairs.left[0]))!r}"
-        raise InputError(f"{first}, but the {n} items have no ids. Give their row numbers, counted from 0.")
-
-
-def _refuse_unknown(pairs: Pairs, position: Ints, among: str) -> None:
-    unknown = (position[pairs.left] < 0) | (position[pairs.right] < 0)
+def _refuse_unknown(pairs: Pairs, left: NDArray[np.bool_], right: NDArray[np.bool_], among: str) -> None:
+    """Refuse answers about items that are not there; `left` and `right` say which are."""
+    unknown = ~(left & right)
     if not unknown.any():
         return
     row = int(np.argmax(unknown))
-    side = "left" if position[pairs.left[row]] < 0 else "right"
-    item = int(pairs.left[row] if side == "left" else pairs.right[row])
-    more = int((position[pairs.items] < 0).sum()) - 1
+    side = "right" if left[row] else "left"
+    item = int(pairs.right[row] if left[row] else pairs.left[row])
+    more = len(np.unique(np.concatenate([pairs.left[~left], pairs.right[~right]]))) - 1
     others = f", and {more} more of their items are not either" if more else ""
     raise InputError(
         f"{pairs.source.place(row)}: {side} is {pairs.name(item)!r}, which is not among {among}{others}. "

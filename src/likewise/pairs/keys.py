@@ -1,9 +1,11 @@
-"""One number for each pair of items, whichever of the two comes first."""
+"""Pairs of items as numbers: one key for each pair, whichever of the two comes first; and which items occur at all."""
 
 from __future__ import annotations
 
 import numpy as np
 from numpy.typing import NDArray
+
+ROWS, ROWS_PER_ANSWER = 2**23, 64  # see `is_sparse`
 
 Ints = NDArray[np.int64]
 
@@ -29,3 +31,30 @@ def distinct(values: Ints) -> Ints:
     first = np.ones(len(ordered), dtype=np.bool_)
     first[1:] = ordered[1:] != ordered[:-1]
     return ordered[first]
+
+
+def is_sparse(n: int, n_answers: int) -> bool:
+    """Whether so few of n rows are answered about that a table of all rows would take far more room than the answers."""
+    return n > max(ROWS, ROWS_PER_ANSWER * n_answers)
+
+
+def occurring(left: Ints, right: Ints, n: int) -> Ints:
+    """The items that occur, in order.
+
+    >>> occurring(np.array([7, 2]), np.array([2, 5]), n=10)
+    array([2, 5, 7])
+    """
+    if is_sparse(n, len(left)):
+        return distinct(np.concatenate([left, right]))
+    there = np.zeros(n, dtype=np.bool_)
+    there[left] = there[right] = True
+    return np.flatnonzero(there)
+
+
+def places(items: Ints, side: Ints, n: int) -> Ints:
+    """The place of each item of a side among those that occur."""
+    if is_sparse(n, len(side)):
+        return np.searchsorted(items, side)
+    table = np.empty(n, dtype=np.int64)
+    table[items] = np.arange(len(items))
+    return table[side]

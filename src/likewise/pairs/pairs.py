@@ -16,6 +16,7 @@ from likewise.pairs import columns, files
 from likewise.pairs.closure import Closure, close
 from likewise.pairs.contradictions import Contradiction, find_contradictions
 from likewise.pairs.ids import item_ids, lookup
+from likewise.pairs.keys import occurring, places
 from likewise.pairs.repair import Repair, repair
 from likewise.pairs.sampling import distinct_numbers, n_pairs, pair_numbered
 from likewise.pairs.source import Source
@@ -68,12 +69,14 @@ class Pairs:
 
     @classmethod
     def read_parquet(cls, path: Path | str) -> Self:
-        """Answers from a Parquet file, with the columns and values of `read_csv`."""
+        """Answers from a Parquet file, with the columns and values of `read_csv`; whole numbers are row numbers."""
         return cls._from_columns(*files.read_parquet(Path(path)))
 
     @classmethod
     def from_frame(cls, frame: Any) -> Self:
         """Answers from a DataFrame, Arrow table or mapping with columns left, right, same (weight, annotator).
+
+        Whole numbers in left and right are row numbers; ids are text.
 
         >>> Pairs.from_frame({"left": [0, 1], "right": [1, 2], "same": [True, False]})
         Pairs(2 answers about 3 items: 1 same, 1 different)
@@ -93,7 +96,7 @@ class Pairs:
     ) -> Self:
         """Answers from index_pairs (m, 2) and same (m,), with weight (m,) and annotator (m,) where wanted.
 
-        index_pairs are row numbers, or places in `ids` where these are given, or ids themselves.
+        index_pairs are whole numbers, which are row numbers, or places in `ids` where these are given; or ids as text.
         """
         index_pairs = np.asarray(index_pairs)
         index_pairs = index_pairs.reshape(0, 2).astype(np.int64) if index_pairs.size == 0 else index_pairs
@@ -222,9 +225,7 @@ class Pairs:
     @cached_property
     def items(self) -> Ints:
         """The positions of the items that some answer is about, in order."""
-        there = np.zeros(self.n_items, dtype=np.bool_)
-        there[self.left] = there[self.right] = True
-        return np.flatnonzero(there)
+        return occurring(self.left, self.right, self.n_items)
 
     def name(self, item: int) -> str:
         """The id of an item, or its row number."""
@@ -251,14 +252,18 @@ class Pairs:
         >>> Pairs.from_arrays([("a", "b")], [1]).index(["c", "b", "a"]).left
         array([2])
         """
-        position, names = lookup(self, ids)
-        return replace(
-            self,
-            left=position[self.left],
-            right=position[self.right],
-            n_items=int(ids) if isinstance(ids, int | np.integer) else len(ids),
-            ids=names,
-        )
+        left, right, n_items, names = lookup(self, ids)
+        return replace(self, left=left, right=right, n_items=n_items, ids=names)
+
+    def compact(self) -> Self:
+        """The same answers without the items that none is about; each item's name is its id.
+
+        >>> Pairs.from_arrays([(0, 2_000_000_000)], [1]).compact().right
+        array([1])
+        """
+        names = self.items.astype(str).astype(object) if self.ids is None else self.ids[self.items]
+        left, right = (places(self.items, side, self.n_items) for side in (self.left, self.right))
+        return replace(self, left=left, right=right, n_items=len(names), ids=names)
 
     def closure(self) -> Closure:
         """What the answers imply about all pairs; see `Closure`."""

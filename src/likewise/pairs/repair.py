@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from likewise.pairs.closure import components, told
 from likewise.pairs.joining import group_greedily
-from likewise.pairs.keys import keys, pairs_of
+from likewise.pairs.keys import is_sparse, keys, pairs_of
 from likewise.pairs.untying import untie
 
 if TYPE_CHECKING:
@@ -49,8 +49,9 @@ class Edges(NamedTuple):
 def repair(pairs: Pairs, seconds: float = 20.0) -> Repair:
     """The consistent answers of the greatest total credibility; all of them, where there is no contradiction."""
     said_same, said_different = told(pairs)
-    group, exact = _grouping(pairs, seconds)
-    apart = group[pairs.left] != group[pairs.right]
+    about = pairs.compact() if is_sparse(pairs.n_items, len(pairs)) else pairs
+    group, exact = _grouping(about, seconds)
+    apart = group[about.left] != group[about.right]
     dropped = (said_same & apart) | (said_different & ~apart)
     return Repair(pairs.select(~dropped), pairs.select(dropped), exact)
 

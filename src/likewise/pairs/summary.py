@@ -12,7 +12,7 @@ from likewise.pairs.annotators import Agreement, agreement, disagreements
 from likewise.pairs.closure import Closure
 from likewise.pairs.contradictions import Contradiction
 from likewise.pairs.dawid_skene import Reliability, reliability
-from likewise.pairs.keys import distinct, keys
+from likewise.pairs.keys import distinct, is_sparse, keys
 
 if TYPE_CHECKING:
     from likewise.pairs.pairs import Pairs
@@ -30,7 +30,7 @@ class Summary:
     soft: int  # neither 0 nor 1
     repeated: int  # that say again what an earlier one says
     self_pairs: int
-    closure: Closure
+    closure: Closure  # of the items that answers are about, where these are few of very many
     contradictions: list[Contradiction]  # the first ones
     disputed: int  # pairs that annotators answered both ways
     agreement: Agreement | None  # with two annotators or more
@@ -39,6 +39,8 @@ class Summary:
 
 def summarise(pairs: Pairs, limit: int | None = 20) -> Summary:
     """The summary of answers, with the proofs of the first `limit` contradictions."""
+    if is_sparse(pairs.n_items, len(pairs)):
+        pairs = pairs.compact()
     counted = pairs.weight > 0
     same, different = int((counted & (pairs.same > 0.5)).sum()), int((counted & (pairs.same < 0.5)).sum())
     several = len(pairs.annotators) > 1
