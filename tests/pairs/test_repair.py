@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from typing import Any
 
 import numpy as np
@@ -9,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from likewise.pairs import Pairs, Repair, repair
+from likewise.pairs import Pairs, Repair, repair, untying
 from likewise.pairs.joining import group_greedily
 from likewise.pairs.untying import untie
 
@@ -52,9 +53,12 @@ def test_what_is_kept_weighs_as_much_as_the_best_of_all_consistent_subsets(
 
 
 @given(answers_given)
-def test_out_of_time_it_is_consistent_all_the_same_and_says_so(make: Any, brute: Any, answers: list[Any]) -> None:
+def test_without_work_it_is_consistent_all_the_same_and_says_so(make: Any, brute: Any, answers: list[Any]) -> None:
     pairs = make(answers, N)
-    found = pairs.repair(seconds=0)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(repair, "WORK", 0)
+        patch.setattr(repair, "LOOKS", 0)
+        found = pairs.repair()
     check_whole(pairs, found)
     best = best_subset(brute, answers)
     assert total(found.kept) <= best + 1e-5
@@ -87,14 +91,49 @@ EVERY = np.array(every_grouping(8))  # (4140, 8)
 def test_dense_knots_have_the_best_of_all_groupings(seed: int) -> None:
     i, j, net = random_knot(seed)
     best = min(lost(group, i, j, net) for group in EVERY)
-    group = untie(i, j, net, 8)
+    group, _ = untie(i, j, net, 8)
     assert group is not None
     assert lost(group, i, j, net) == pytest.approx(best)
-    assert lost(group_greedily(i, j, net, 8), i, j, net) == pytest.approx(best)  # so small that shaking finds it too
+    assert lost(group_greedily(i, j, net, 8, 20_000), i, j, net) == pytest.approx(
+        best
+    )  # so small that shaking finds it too
 
 
-def test_no_time_is_no_grouping() -> None:
-    assert untie(*random_knot(0), 8, seconds=0.0) is None
+def test_programs_use_up_the_work() -> None:
+    group, left = untie(*random_knot(0), 8, work=1000)
+    assert group is not None
+    assert 0 < left < 1000
+    assert untie(*random_knot(0), 8, work=1000 - left)[0] is not None
+    assert untie(*random_knot(0), 8, work=1000 - left - 1)[0] is None
+
+
+@pytest.mark.parametrize("limit", ["MOST_CONTRADICTIONS", "MOST_IN_WHOLE_NUMBERS"])
+def test_too_many_contradictions_are_no_grouping(monkeypatch: pytest.MonkeyPatch, limit: str) -> None:
+    rim = np.arange(1, 6)  # a wheel: each spoke dropped by half weighs less than any solution in whole numbers
+    i, j = np.append(0 * rim, rim), np.append(rim, np.roll(rim, 1))
+    net = np.repeat([1.0, -1.0], 5)
+    assert untie(i, j, net, 6)[0] is not None
+    monkeypatch.setattr(untying, limit, 4)
+    assert untie(i, j, net, 6)[0] is None
+
+
+def test_a_knot_that_needs_more_than_the_work_comes_out_the_same_on_a_slow_machine(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(repair, "WORK", 500)
+    monkeypatch.setattr(repair, "LOOKS", 100_000)
+    pairs, _ = noisy(50, 4, 300, flipped=0.2)
+    first = pairs.repair()
+    assert not first.exact
+    now = [0.0]
+
+    def later() -> float:
+        now[0] += 1000.0
+        return now[0]
+
+    for clock in ("monotonic", "perf_counter", "time", "process_time"):
+        monkeypatch.setattr(time, clock, later)
+    assert pairs.repair().dropped.lines.tolist() == first.dropped.lines.tolist()
 
 
 def noisy(n: int, n_classes: int, m: int, flipped: float) -> tuple[Pairs, np.ndarray]:
@@ -117,8 +156,8 @@ def test_a_knot_too_large_for_the_best_still_loses_just_the_mistakes(monkeypatch
 
 
 def test_one_knot_that_takes_too_long_does_not_spoil_the_others(monkeypatch: pytest.MonkeyPatch) -> None:
-    def slow(i: Any, j: Any, net: Any, n: int, seconds: float) -> Any:
-        return None if n > 3 else untie(i, j, net, n)  # n is 3 in a triangle alone
+    def slow(i: Any, j: Any, net: Any, n: int, work: int) -> Any:
+        return (None, work) if n > 3 else untie(i, j, net, n)  # n is 3 in a triangle alone
 
     monkeypatch.setattr(repair, "untie", slow)
     triangle = np.array([(0, 1), (1, 2), (0, 2)])
@@ -135,7 +174,7 @@ def test_one_knot_that_takes_too_long_does_not_spoil_the_others(monkeypatch: pyt
 def test_many_knots_are_solved_in_portions(monkeypatch: pytest.MonkeyPatch) -> None:
     sizes = []
 
-    def counted(i: Any, j: Any, net: Any, n: int, seconds: float) -> Any:
+    def counted(i: Any, j: Any, net: Any, n: int, work: int) -> Any:
         sizes.append(len(i))
         return untie(i, j, net, n)
 

@@ -12,7 +12,7 @@ import numpy as np
 
 from likewise.clustering.constraints import Constraints, Floats, Ints
 from likewise.clustering.k_means import nearest
-from likewise.pairs.joining import AT_ONCE, EDGES_PER_SECOND, group_greedily
+from likewise.pairs.joining import group_greedily
 
 ROUNDS = 10  # of grouping what contradicting answers are about; a good grouping will do, the best is not needed
 
@@ -27,8 +27,7 @@ def neighbourhoods(given: Constraints) -> Ints:
         return given.component
     ends = np.concatenate([given.must_link, given.cannot_link])
     credit = np.concatenate([given.must_weight, -given.cannot_weight])
-    seconds = ROUNDS * (len(ends) + AT_ONCE) / EDGES_PER_SECOND
-    return group_greedily(ends[:, 0], ends[:, 1], credit, given.n_items, seconds)
+    return group_greedily(ends[:, 0], ends[:, 1], credit, given.n_items, ROUNDS)
 
 
 def starts(

@@ -88,8 +88,8 @@ def items(left: Column, right: Column, source: Source) -> tuple[Ints, Ints, Obje
 
 
 def are_rows(numbers: Ints, n_answers: int) -> bool:
-    """Whether numbers in a text file count rows, or are ids: closure has an entry for each row, and so a few answers that
-    name a far row would take gigabytes.
+    """Whether numbers in a text file count rows, or are ids: closure has an entry for each row, and so a few answers
+    that name a far row would take gigabytes.
 
     >>> are_rows(np.array([7, 5_000_000]), 1), are_rows(np.array([7, 50_000_000]), 1)
     (True, False)

@@ -49,7 +49,9 @@ def lookup(
             first = f"{pairs.source.place(0)}: left is {pairs.name(int(pairs.left[0]))!r}"
             raise InputError(f"{first}, but the {n} items have no ids. Give their row numbers, counted from 0.")
     few = pairs.compact()
-    position = pc.fill_null(pc.index_in(pa.array(few.ids, pa.string()), value_set=known), -1).to_numpy().astype(np.int64)
+    position = (
+        pc.fill_null(pc.index_in(pa.array(few.ids, pa.string()), value_set=known), -1).to_numpy().astype(np.int64)
+    )
     left, right = position[few.left], position[few.right]
     _refuse_unknown(pairs, left >= 0, right >= 0, f"the {n} items")
     return left, right, n, names

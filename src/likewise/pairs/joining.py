@@ -1,4 +1,4 @@
-"""Grouping where the best is out of reach: join groups, move items, shake and do it again, for as long as is allowed.
+"""Grouping where the best is out of reach: join groups, move items, shake and do it again, as often as is allowed.
 
 How well two groups match is the credibility of "same" between them less that of "different". Two groups are joined that
 are each other's best match and match above zero; an item moves to the group that it matches best. All that can be done
@@ -16,24 +16,21 @@ from likewise.pairs.keys import keys, pairs_of
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
 
-EDGES_PER_SECOND = 2_000_000  # that are looked at; a count and no clock, so that the result is always the same
 JOINING = 2  # rounds of moving that take as long as joining
-AT_ONCE = 1000  # edges of which one round takes as long as of none
 SHAKES = 200
 LOOSE = 0.4  # the share of the items that a shake sets free
 LEAST = 1e-9  # of the largest credibility: a smaller gain is rounding
 
 
-def group_greedily(i: Ints, j: Ints, net: Floats, n: int, seconds: float = 10.0) -> Ints:
-    """The group of each of n items in a good grouping, found in about so many seconds or less.
+def group_greedily(i: Ints, j: Ints, net: Floats, n: int, rounds: int) -> Ints:
+    """The group of each of n items in a good grouping, found in about so many rounds over all edges, or fewer.
 
     Edges (i, j), each once, speak for "same" by `net`, or for "different" where it is below zero.
 
-    >>> group_greedily(np.array([0, 1, 0]), np.array([1, 2, 2]), np.array([3.0, 1.0, -2.0]), n=4)
+    >>> group_greedily(np.array([0, 1, 0]), np.array([1, 2, 2]), np.array([3.0, 1.0, -2.0]), n=4, rounds=9)
     array([0, 0, 1, 2])
     """
     random = np.random.default_rng(0)
-    rounds = max(int(seconds * EDGES_PER_SECOND / (len(i) + AT_ONCE)), 1)
     best = start = np.arange(n)
     least_lost = np.inf
     for _ in range(SHAKES):

@@ -284,15 +284,15 @@ class Pairs:
         """
         return find_contradictions(self, limit)
 
-    def repair(self, seconds: float = 20.0) -> Repair:
+    def repair(self) -> Repair:
         """The consistent answers of the greatest total credibility, weight * |2 same - 1|.
 
-        The best are looked for, and after so many seconds, or where there is no hope to find them, good ones, which may
-        take as long again; `Repair.exact` says which they are.
+        Where the best are out of reach, good ones are looked for; `Repair.exact` says which they are. No clock decides:
+        the same answers always have the same repair.
 
         >>> pairs = Pairs.from_arrays([("a", "b"), ("b", "c"), ("c", "a")], [1, 0.8, 0])
         >>> kept, dropped, exact = pairs.repair()
         >>> kept.same, dropped.lines, exact
         (array([1., 0.], dtype=float32), array([1]), True)
         """
-        return repair(self, seconds)
+        return repair(self)

@@ -8,7 +8,6 @@ exactly where it is small enough, and otherwise well.
 
 from __future__ import annotations
 
-import time
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -17,7 +16,7 @@ from numpy.typing import NDArray
 from likewise.pairs.closure import components, told
 from likewise.pairs.joining import group_greedily
 from likewise.pairs.keys import is_sparse, keys, pairs_of
-from likewise.pairs.untying import untie
+from likewise.pairs.untying import WORK, untie
 
 if TYPE_CHECKING:
     from likewise.pairs.pairs import Pairs
@@ -25,6 +24,8 @@ if TYPE_CHECKING:
 Ints = NDArray[np.int64]
 
 EXACT_EDGES = 2000  # the most answered pairs of a knot that is solved exactly
+AT_ONCE = 1000  # edges of which one round takes as long as of none
+LOOKS = 40_000_000  # at edges of all larger knots together: about 20 seconds. A count, so the result is always the same
 
 
 class Repair(NamedTuple):
@@ -46,17 +47,17 @@ class Edges(NamedTuple):
         return Edges(self.i[rows], self.j[rows], self.net[rows])
 
 
-def repair(pairs: Pairs, seconds: float = 20.0) -> Repair:
+def repair(pairs: Pairs) -> Repair:
     """The consistent answers of the greatest total credibility; all of them, where there is no contradiction."""
     said_same, said_different = told(pairs)
     about = pairs.compact() if is_sparse(pairs.n_items, len(pairs)) else pairs
-    group, exact = _grouping(about, seconds)
+    group, exact = _grouping(about)
     apart = group[about.left] != group[about.right]
     dropped = (said_same & apart) | (said_different & ~apart)
     return Repair(pairs.select(~dropped), pairs.select(dropped), exact)
 
 
-def _grouping(pairs: Pairs, seconds: float) -> tuple[Ints, bool]:
+def _grouping(pairs: Pairs) -> tuple[Ints, bool]:
     """The group of each item in the best grouping, and whether it is known to be the best."""
     edges, group = _disputed(pairs)
     together = edges.net > 0
@@ -67,20 +68,20 @@ def _grouping(pairs: Pairs, seconds: float) -> tuple[Ints, bool]:
     tied[knot[edges.i[inside & ~together]]] = True
     edges = edges.select(inside & tied[knot[edges.i]])
 
-    end = time.monotonic() + seconds
-    exact, portions = True, _portions(knot[edges.i])
+    exact, work, portions = True, WORK, _portions(knot[edges.i])
     for portion in portions:
         part = edges.select(np.concatenate(portion))
         there, place = np.unique(np.concatenate([part.i, part.j]), return_inverse=True)
         i, j = place[: len(part.i)], place[len(part.i) :]
-        left = end - time.monotonic()
-        untied = untie(i, j, part.net, len(there), left) if len(i) <= EXACT_EDGES and left > 0 else None
+        untied = None
+        if len(i) <= EXACT_EDGES and work > 0:
+            untied, work = untie(i, j, part.net, len(there), work)
         if untied is None and len(portion) > 1:
             portions += [[knot_alone] for knot_alone in portion]
             continue
         if untied is None:
-            share = len(i) / len(edges.i)
-            exact, untied = False, group_greedily(i, j, part.net, len(there), share * seconds)
+            rounds = max(LOOKS * len(i) // len(edges.i) // (len(i) + AT_ONCE), 1)
+            exact, untied = False, group_greedily(i, j, part.net, len(there), rounds)
         group[there] = group.max() + 1 + untied
     return group, exact
 

@@ -6,13 +6,11 @@ With x_e = 1 for an edge that is dropped, and c_e what that loses:
 
 There are too many contradictions to list. We begin with none and add those that the solution so far leaves: the chains
 of "same" whose x, with that of the "different" they deny, sum to less than 1, which are found as shortest paths. First
-x may be any fraction, which is quick; what is then still broken is solved in whole numbers.
+x may be any fraction, which is quick; what is then still broken is solved in whole numbers. We give up by counts and
+never by a clock, so that the same answers always have the same grouping.
 """
 
 from __future__ import annotations
-
-import math
-import time
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,32 +25,38 @@ Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
 
 SMALL = 1e-6
+MOST_CONTRADICTIONS = 2000  # in a program in fractions, which takes about 0.1 s with so many
+MOST_IN_WHOLE_NUMBERS = 600  # likewise in whole numbers, which takes from 0.1 to 5 s; with 1000 it may take minutes
+NODES = 100  # of the search for a solution in whole numbers
+WORK = 150_000  # for all programs of a repair: 10 to 20 s
 
 
-def untie(i: Ints, j: Ints, net: Floats, n: int, seconds: float = math.inf) -> Ints | None:
-    """The group of each of n items in the best grouping, or None where it takes longer than allowed.
+def untie(i: Ints, j: Ints, net: Floats, n: int, work: int = WORK) -> tuple[Ints | None, int]:
+    """The group of each of n items in the best grouping, or None where it is out of reach; and the work that is left.
 
     Edges (i, j), each once, speak for "same" by `net`, or for "different" where it is below zero.
 
-    >>> untie(np.array([0, 1, 0]), np.array([1, 2, 2]), np.array([3.0, 1.0, -2.0]), n=4)
+    >>> untie(np.array([0, 1, 0]), np.array([1, 2, 2]), np.array([3.0, 1.0, -2.0]), n=4)[0]
     array([0, 0, 1, 2])
     """
     cost = np.abs(net) / np.abs(net).max(initial=SMALL)
     dropped, whole = np.zeros(len(net)), False
     contradictions: list[Ints] = []
-    end = time.monotonic() + seconds
     while True:
         found = _contradictions(i, j, net > 0, dropped, n)
         if not found:
             if np.abs(dropped - dropped.round()).max(initial=0) < SMALL:
                 kept = (net > 0) & (dropped < 0.5)
-                return components(i[kept], j[kept], n)[0]
+                return components(i[kept], j[kept], n)[0], work
             whole = True
         contradictions += found
-        left = end - time.monotonic()
-        solution = _cover(contradictions, cost, whole, left) if left > 0 else None
+        rows = len(contradictions)
+        work -= rows**2 // 10 if whole else rows  # as long as each takes
+        if work < 0 or rows > (MOST_IN_WHOLE_NUMBERS if whole else MOST_CONTRADICTIONS):
+            return None, work
+        solution = _cover(contradictions, cost, whole)
         if solution is None:
-            return None
+            return None, work
         dropped = solution
 
 
@@ -79,8 +83,8 @@ def _contradictions(i: Ints, j: Ints, together: NDArray[np.bool_], dropped: Floa
     return found
 
 
-def _cover(contradictions: list[Ints], cost: Floats, whole: bool, seconds: float) -> Floats | None:
-    """How much of each edge to drop so that every contradiction loses one, at the least cost; None: out of time."""
+def _cover(contradictions: list[Ints], cost: Floats, whole: bool) -> Floats | None:
+    """How much of each edge to drop so that every contradiction loses one, at the least cost; None: too many nodes."""
     sizes = [len(contradiction) for contradiction in contradictions]
     entries = (np.ones(sum(sizes)), np.concatenate(contradictions), np.concatenate([[0], np.cumsum(sizes)]))
     every = csr_array(entries, shape=(len(sizes), len(cost)))
@@ -89,7 +93,7 @@ def _cover(contradictions: list[Ints], cost: Floats, whole: bool, seconds: float
         integrality=np.full(len(cost), int(whole)),
         bounds=Bounds(0, 1),
         constraints=LinearConstraint(every, lb=1),
-        options={"mip_rel_gap": 0, "time_limit": seconds},
+        options={"mip_rel_gap": 0, "node_limit": NODES},
     )
     if solution.status != 0:
         return None
