@@ -1,7 +1,17 @@
 """One training step over many processes: who we are, which rows are ours, and what is gathered and added up."""
 
 from likewise.distributed.batch_norm import batch_norm_across_ranks
-from likewise.distributed.collectives import add_up, agreed, from_first, summed, wait_for_all, whole
+from likewise.distributed.collectives import (
+    add_up,
+    agreed,
+    concatenated,
+    from_first,
+    is_close,
+    is_common,
+    summed,
+    wait_for_all,
+    whole,
+)
 from likewise.distributed.shares import Share, share, share_at_hand, sharing
 from likewise.distributed.traffic import Traffic, traffic
 from likewise.distributed.world import TIMEOUT, World, is_first_to_tell, is_lost, join, leave, world
@@ -14,7 +24,10 @@ __all__ = [
     "add_up",
     "agreed",
     "batch_norm_across_ranks",
+    "concatenated",
     "from_first",
+    "is_close",
+    "is_common",
     "is_first_to_tell",
     "is_lost",
     "join",

@@ -12,6 +12,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable
 from typing import Any, TypeVar
+from zlib import crc32
 
 import torch
 from torch import Tensor, distributed
@@ -31,11 +32,33 @@ def whole(rows: Tensor) -> Tensor:
     tensor([[1., 0.],
             [0., 1.]])
     """
-    if not share_at_hand().is_part:
+    return concatenated(rows) if share_at_hand().is_part else rows
+
+
+def concatenated(rows: Tensor) -> Tensor:
+    """The rows of all ranks, one after another, with gradient, whether or not a batch is shared out."""
+    if world().size == 1:
         return rows
     lengths = [int(n) for n in _gather(torch.tensor([len(rows)], device=rows.device))]
     gathered: Tensor = _Whole.apply(rows, lengths)  # type: ignore[no-untyped-call]
     return gathered
+
+
+def is_common(content: bytes) -> bool:
+    """Whether all ranks have the same content, of which a checksum is sent; all are told alike.
+
+    >>> is_common(b"index")
+    True
+    """
+    return world().size == 1 or len({int(other) for other in _gather(torch.tensor([crc32(content)]))}) == 1
+
+
+def is_close(numbers: Tensor) -> bool:
+    """Whether all ranks have nearly the same numbers (n,), each to 0.01 % of the largest; all are told alike."""
+    if world().size == 1:
+        return True
+    gathered = torch.stack(_gather(numbers.double().cpu()))  # (size, n)
+    return bool((gathered.amax(0) - gathered.amin(0)).max() <= 1e-4 * gathered.abs().max())
 
 
 def summed(sums: Tensor) -> Tensor:

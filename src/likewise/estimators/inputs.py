@@ -22,6 +22,7 @@ from likewise.datasets import (
     image_tensor,
     load_images,
 )
+from likewise.distributed import agreed
 from likewise.errors import InputError
 from likewise.training import Augment
 
@@ -101,7 +102,7 @@ def index_pairs_of(index_pairs: ArrayLike, n: int) -> NDArray[np.int64]:
 
 
 def seed_of(random_state: int | np.random.RandomState | None) -> int:
-    """scikit-learn's random_state as one number."""
+    """scikit-learn's random_state as one number; where it is drawn, the processes of a job have that of the first."""
     if isinstance(random_state, int | np.integer):
         return int(random_state)
-    return int(check_random_state(random_state).randint(2**31))
+    return agreed(int(check_random_state(random_state).randint(2**31)))

@@ -8,14 +8,19 @@ from typing import Any
 
 import torch
 from torch import Tensor
-from torch.utils.data import DataLoader, Dataset, default_collate
+from torch.utils.data import DataLoader, Dataset, DistributedSampler, default_collate
 
 from likewise.datasets import normalise
-from likewise.distributed import share, sharing, whole
+from likewise.distributed import concatenated, is_close, is_common, share, sharing, whole, world
 from likewise.errors import InputError
 from likewise.training.batches import Batch, EpochOrder, channels_last
 from likewise.training.interruption import workers_ignore_ctrl_c
 from likewise.training.randomness import FETCH, ORDER, mix, seed_all
+
+OTHER_ITEMS = (
+    "The processes of this job were given other batches each: give all of them the same DataLoader, in the same order, "
+    "or one with a DistributedSampler."
+)
 
 
 class LoaderBatches:
@@ -28,8 +33,11 @@ class LoaderBatches:
     The promise: every epoch comes out the same again, whatever came before. For this the global generators of torch,
     NumPy and Python, and the DataLoader's and its sampler's own, are seeded before each epoch, and the global ones
     again before each batch where there are no worker processes. After a stop inside an epoch, the batches already seen
-    are fetched again from a DataLoader and dropped. Over several ranks, each loads its own items of a Dataset, and all
-    batches of a DataLoader, of which it takes its rows.
+    are fetched again from a DataLoader and dropped.
+
+    Over several ranks, each loads its own items of a Dataset. A DataLoader gives every rank all batches, of which it
+    takes its rows; or with a `DistributedSampler` each rank its own, and a step's batch is those of all ranks, one
+    after another. Ranks whose batches do not fit together are refused.
 
     >>> pile = torch.utils.data.TensorDataset(torch.rand(5, 2), torch.arange(5))
     >>> [len(batch.labels) for batch in LoaderBatches(pile, batch_size=2).epoch(0)]
@@ -52,6 +60,7 @@ class LoaderBatches:
                 )
             if not length:
                 raise InputError("The DataLoader gives no batches.")
+            _check_sampler(source)
             self.order = None
         else:
             self.order = EpochOrder(length, batch_size, seed)
@@ -77,18 +86,54 @@ class LoaderBatches:
         seed_all(self.seed, ORDER, epoch)
         with workers_ignore_ctrl_c() if loader.num_workers else nullcontext():
             fetches = iter(loader)
+        part, parts = (world().rank, world().size) if _distributed_sampler(loader) else (0, 1)  # of each batch
         position = 0
         for step in range(len(self)):
             if loader.num_workers == 0:
-                seed_all(self.seed, FETCH, epoch * len(self) + step)
+                seed_all(self.seed, FETCH, epoch * len(self) + step, *([part] if parts > 1 else []))
             try:
                 fetched = next(fetches)
             except StopIteration:
                 return
-            batch = _batch(fetched, position)
-            position += len(batch.labels)
+            batch = _batch(fetched, position, part)
+            position += len(batch.labels) * parts
             if step >= start:
-                yield Batch(batch.inputs[share(len(batch.labels)).rows], batch.labels, batch.index)
+                yield _joined(batch, position) if parts > 1 else _shared_out(batch)
+
+
+def _distributed_sampler(loader: DataLoader[Any]) -> DistributedSampler[Any] | None:
+    samplers = (loader.sampler, loader.batch_sampler, getattr(loader.batch_sampler, "sampler", None))
+    return next((sampler for sampler in samplers if isinstance(sampler, DistributedSampler)), None)
+
+
+def _check_sampler(loader: DataLoader[Any]) -> None:
+    """Refuse a DistributedSampler that was made for another job than this one."""
+    sampler, ours = _distributed_sampler(loader), world()
+    if sampler is not None and (sampler.rank, sampler.num_replicas) != (ours.rank, ours.size):
+        raise InputError(
+            f"The DistributedSampler is for process {sampler.rank} of {sampler.num_replicas}, and this is process "
+            f"{ours.rank} of {ours.size}; leave it out, or make it with rank={ours.rank} and num_replicas={ours.size}."
+        )
+
+
+def _shared_out(batch: Batch) -> Batch:
+    """This rank's rows of a batch that every rank has whole."""
+    own = share(len(batch.labels))
+    if world().size > 1:  # labels and index may be unknown, and so be alike where the items are not
+        means = batch.inputs.float().reshape(len(batch.labels), -1).mean(1).nan_to_num()  # (b,)
+        weighted = means * torch.arange(1, len(means) + 1)
+        if not is_close(torch.stack([weighted.sum(), weighted.abs().sum()])):
+            raise InputError(OTHER_ITEMS)
+    return Batch(batch.inputs[own.rows], batch.labels, batch.index)
+
+
+def _joined(batch: Batch, end: int) -> Batch:
+    """The batch of all ranks, of which each has fetched a part; `end` is its position in the epoch."""
+    if not is_common(str((len(batch.labels), end)).encode()):
+        raise InputError(OTHER_ITEMS)
+    labels, index = concatenated(batch.labels), concatenated(batch.index)
+    inputs = batch.inputs if share(len(labels)).is_part else concatenated(batch.inputs)
+    return Batch(inputs, labels, index)
 
 
 def _seed_samplers(loader: DataLoader[Any], epoch: int, seed: int) -> None:
@@ -103,8 +148,8 @@ def _seed_samplers(loader: DataLoader[Any], epoch: int, seed: int) -> None:
             holder.set_epoch(epoch)
 
 
-def _batch(fetched: Any, index: Tensor | int) -> Batch:
-    """A Batch of what a DataLoader gave; `index` is the positions, or that of the first item."""
+def _batch(fetched: Any, index: Tensor | int, part: int = 0) -> Batch:
+    """A Batch of what a DataLoader gave; `index` is the positions, or that of the first item of the first part."""
     parts = list(fetched) if isinstance(fetched, list | tuple) else [fetched]
     if not 1 <= len(parts) <= 3 or not all(isinstance(part, Tensor) for part in parts):
         kinds = ", ".join(type(part).__name__ for part in parts)
@@ -116,5 +161,5 @@ def _batch(fetched: Any, index: Tensor | int) -> Batch:
         inputs = normalise(inputs, (), ())
     size = len(inputs)
     labels = parts[1].to(torch.int64) if len(parts) > 1 else torch.full((size,), -1)
-    running = torch.arange(index, index + size) if isinstance(index, int) else index
+    running = torch.arange(size) + index + part * size if isinstance(index, int) else index
     return Batch(channels_last(inputs), labels, parts[2] if len(parts) > 2 else running)

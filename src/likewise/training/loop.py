@@ -14,7 +14,8 @@ from torch import Tensor, nn
 from torch.optim import Optimizer
 from torch.utils.data import DataLoader, Dataset
 
-from likewise.distributed import agreed, from_first, share, sharing, wait_for_all
+from likewise.distributed import agreed, from_first, is_common, share, sharing, wait_for_all
+from likewise.errors import InputError
 from likewise.training.batches import Batch, Batches
 from likewise.training.checkpoint import State, is_there, load_checkpoint, save_checkpoint
 from likewise.training.configuration import settle
@@ -112,6 +113,7 @@ def train(
     with reserved(folder), reproducible(), modes_kept(network), spread(network), stop_request() as stop:
         if not network.training:
             network.train()
+        _check_common(settings, n_classes, len(batches))
         settings = settle(folder, settings, config or {}, network)
         optimizer = build_optimizer(network, settings, torch.device(settings.device))
         about = {"settings": dataclasses.asdict(settings), "n_classes": n_classes, "steps_per_epoch": len(batches)}
@@ -127,6 +129,15 @@ def train(
             _write_results(job, folder, state)
             wait_for_all()
     return TrainingResult(state.history, settings, state.seconds, state.cpu_seconds, state.tally.confusion.numpy())
+
+
+def _check_common(settings: Settings, n_classes: int, steps: int) -> None:
+    """Refuse what would make the processes of a job do other things each; only the device may be a process's own."""
+    if not is_common(repr((dataclasses.replace(settings, device="cpu"), n_classes, steps)).encode()):
+        raise InputError(
+            f"The processes of this job do not agree: this one was given {steps} steps an epoch, n_classes={n_classes} "
+            f"and {settings}; give all of them the same."
+        )
 
 
 def train_epoch(job: Job, state: State, stop: StopRequest, show: Silent) -> None:
@@ -155,6 +166,11 @@ def train_epoch(job: Job, state: State, stop: StopRequest, show: Silent) -> None
 def train_step(job: Job, state: State, batch: Batch) -> tuple[float, Tensor]:
     """One step of the optimizer; returns the loss and the logits (b, K)."""
     b = len(batch.labels)
+    if not is_common(b"".join(part.cpu().numpy().tobytes() for part in (batch.index, batch.labels))):
+        raise InputError(
+            f"The processes of this job do not have the same batch at {_place(job, _global_step(job, state))}: give "
+            "all of them the same items in the same order, the same answers and the same seed."
+        )
     seed_all(job.settings.seed, STEP, _global_step(job, state), *share(b).salt)
     for group in job.optimizer.param_groups:
         group["lr"] = learning_rate(job.settings, state.epoch, state.step, len(job.batches))
