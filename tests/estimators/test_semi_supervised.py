@@ -156,7 +156,7 @@ def test_in_a_pipeline() -> None:
 REFUSED = {
     "no labels": (lambda: quick().fit(X, np.full(400, -1)), "y holds no label"),
     "one class": (lambda: quick().fit(X, np.where(FEW == 1, 1, -1)), "one class"),
-    "a class without a label": (lambda: quick(n_classes=3).fit(X, FEW), "n_classes is 3, but the 10 labels name 2"),
+    "more classes than told": (lambda: quick(n_classes=1).fit(X, FEW), "n_classes is 1, but the 10 labels name 2"),
     "method": (lambda: quick("mixmatch").fit(X, FEW), "no method 'mixmatch'"),
     "held out": (lambda: quick(held_out=1.0).fit(X, FEW), "held_out must be"),
     "epsilon": (lambda: quick(epsilon=0).fit(X, FEW), "epsilon must be a finite number above 0"),
@@ -176,3 +176,29 @@ def test_refused(case: str) -> None:
     call, message = REFUSED[case]
     with pytest.raises(ValueError, match=message):
         call()
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_a_class_without_a_label(method: str, tmp_path: Path) -> None:
+    model = quick(method, n_classes=4, epochs=1).fit(X, FEW)
+    assert model.n_outputs_ == 4
+    assert model.classes_[:2].tolist() == [0, 1]
+    assert model.unused_outputs_ == 4 - len(model.classes_)
+    model.save(tmp_path)
+    np.testing.assert_array_equal(SemiSupervisedClassifier.load(tmp_path).predict_proba(X), model.predict_proba(X))
+
+
+def test_an_output_without_a_label_is_a_class_where_items_fall_in_it() -> None:
+    class Fixed(nn.Module):
+        """Looks at the sign of each feature; a parameter is there for the optimizer alone."""
+
+        def __init__(self) -> None:
+            super().__init__()
+            self.idle = nn.Parameter(torch.zeros(()))
+
+        def forward(self, x: torch.Tensor) -> torch.Tensor:
+            return torch.stack([x[:, 0], -x[:, 0], x[:, 1] * 9], dim=1) * 5 + self.idle
+
+    model = quick("supervised", n_classes=3, epochs=1, network=Fixed()).fit(X, NAMES[FEW])
+    assert model.classes_.tolist() == ["ant", "bee", "output 2"]
+    assert set(model.predict(X)) == {"ant", "bee", "output 2"}

@@ -44,6 +44,26 @@ def outputs_in_use(outputs: NDArray[np.int64]) -> Naming:
     return Naming(used, used, named=False)
 
 
+def known_outputs(classes: NDArray[Any], outputs: NDArray[np.int64]) -> Naming:
+    """Output k stands for classes[k]. Others that items fall in get a name of the same kind: text, or the next number.
+
+    >>> known_outputs(np.array([3, 7]), np.array([0, 1, 4, 1])).classes
+    array([3, 7, 8])
+    >>> known_outputs(np.array(["cat", "rat"]), np.array([0, 1, 4, 1])).classes
+    array(['cat', 'output 4', 'rat'], dtype='<U8')
+    """
+    known = np.arange(len(classes))
+    others = np.setdiff1d(outputs, known)
+    if not len(others):
+        return Naming(classes, known, named=True)
+    if classes.dtype.kind in "iuf":
+        names = np.concatenate([classes, classes.max() + 1 + np.arange(len(others))])
+    else:
+        names = np.concatenate([classes.astype(str), [f"output {k}" for k in others]])
+    order = np.argsort(names)
+    return Naming(names[order], np.concatenate([known, others])[order], named=True)
+
+
 def match_names(
     outputs: NDArray[np.int64],  # (n,)
     names: NDArray[Any],  # (n,)

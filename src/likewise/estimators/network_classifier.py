@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import copy
 import warnings
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any, ClassVar, Self, cast
 
@@ -18,11 +16,9 @@ from torch import Tensor, nn
 from likewise.estimators.inputs import InputForm, are_images, are_on_disk, index_pairs_of, read_images, seed_of
 from likewise.estimators.naming import Naming, match_names
 from likewise.estimators.saved import read_classifier, write_classifier
-from likewise.networks import build
+from likewise.estimators.starting_network import Network, OwnNetwork, starting_network
 from likewise.training import predict_logits
 from likewise.training.record_form import Form
-
-Network = nn.Module | Callable[[int, tuple[int, ...]], nn.Module] | str | None
 
 STEPS = 640  # of each stage, where ten times through the items are fewer
 
@@ -65,8 +61,7 @@ class NetworkClassifier(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Class
     def transform(self, X: Any) -> NDArray[np.float32]:
         """What the network sees in each item: the features below its last layer, or its logits where it names none."""
         check_is_fitted(self)
-        network = _Features(self.network_) if hasattr(self.network_, "features") else self.network_
-        return np.asarray(self._outputs(network, self._inputs(X, reset=False)).numpy())
+        return np.asarray(self._outputs(self._features(), self._inputs(X, reset=False)).numpy())
 
     def name_classes(self, X: Any, y: ArrayLike) -> Self:
         """Give the outputs the names of a few labelled items, by the matching that agrees with most of them.
@@ -87,7 +82,7 @@ class NetworkClassifier(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Class
         write_classifier(Path(folder), self)
 
     @classmethod
-    def load(cls, folder: Path | str, *, network: nn.Module | None = None) -> Self:
+    def load(cls, folder: Path | str, *, network: OwnNetwork | None = None) -> Self:
         """Read a classifier that `save` wrote; one with a network of your own needs it again, for its form alone."""
         classifier: Self = read_classifier(Path(folder), cls, network)
         return classifier
@@ -99,7 +94,12 @@ class NetworkClassifier(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Class
 
     @property
     def _n_features_out(self) -> int:
-        return int(getattr(self.network_, "n_features", self.n_outputs_))
+        form = self.input_form_
+        item = torch.zeros(1, *form.shape, dtype=torch.uint8 if form.images else torch.float32)
+        return int(self._outputs(self._features(), item).shape[1])
+
+    def _features(self) -> nn.Module:
+        return _Features(self.network_) if callable(getattr(self.network_, "features", None)) else self.network_
 
     def _inputs(self, X: Any, reset: bool) -> Tensor:
         if are_on_disk(X):
@@ -111,17 +111,12 @@ class NetworkClassifier(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Class
         features = validate_data(self, X, reset=reset, dtype=np.float32, ensure_min_samples=2 if reset else 1)
         return torch.from_numpy(np.array(features))  # a copy of our own, which torch may write to
 
-    def _factory(self) -> Callable[[int], nn.Module]:
-        chosen, k, shape = self.network, self.n_outputs_, self.input_form_.shape
-        if chosen is None:
-            chosen = "lenet" if len(shape) == 3 and min(shape[1:]) >= 4 else "mlp"
-        if isinstance(chosen, str):
-            name = chosen
-            return lambda seed: build(name, k, shape, seed=seed)
-        if isinstance(chosen, nn.Module):
-            module = chosen
-            return lambda seed: copy.deepcopy(module)
-        return lambda seed: chosen(k, shape)
+    def _starting_network(self, inputs: Tensor, seed: int, start: int = 0) -> nn.Module:
+        def logits(network: nn.Module) -> Tensor:
+            return self._outputs(network, inputs[:1])
+
+        shape = self.input_form_.shape
+        return starting_network(self.network, self.n_outputs_, shape, logits, seed=seed, start=start)
 
     def _set_naming(self, naming: Naming, outputs: NDArray[np.int64]) -> None:
         """`outputs` are those in use."""

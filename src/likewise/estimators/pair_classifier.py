@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import copy
 import math
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any, ClassVar, Literal, Self
 
@@ -18,8 +17,9 @@ from likewise.atomic import atomic
 from likewise.errors import InputError
 from likewise.estimators.inputs import InputForm
 from likewise.estimators.naming import match_names, outputs_in_use
-from likewise.estimators.network_classifier import STEPS, Network, NetworkClassifier
+from likewise.estimators.network_classifier import STEPS, NetworkClassifier
 from likewise.estimators.saved import OWN
+from likewise.estimators.starting_network import Network, OwnNetwork
 from likewise.estimators.task import (
     Task,
     answers_task,
@@ -44,7 +44,8 @@ class PairClassifier(NetworkClassifier):
     n_classes : how many classes to look for. With `fit(X, y)` the number in y where it is left out; with pairs it must
         be given, and may be larger than the truth: outputs that no item falls in are dropped.
     network : a name from `likewise.networks.NAMES`, an nn.Module with n_classes outputs (it is copied), or a function
-        (n_classes, input_shape) -> nn.Module. By default LeNet for images and an MLP for features.
+        (n_classes, input_shape) -> nn.Module. By default LeNet for images and an MLP for features. The first start has
+        the weights of an nn.Module, which may be pretrained; each later one keeps them but for a new last layer.
     epochs : of each stage; by default about 640 steps, and at least 10 epochs.
     unlabelled : whether a second stage uses the pairs that nobody answered, through pseudo-similarity; its outcome is
         dropped where it is worse on held-out answers, by more than two standard errors.
@@ -136,9 +137,10 @@ class PairClassifier(NetworkClassifier):
         self.input_form_ = InputForm.of(inputs)
         labels = read_labels(y, pairs, len(inputs))
         self.n_outputs_ = self._n_outputs(labels)
-        task = self._task(X, labels, pairs, sample_weight)
+        seed = self._seed()
+        task = self._task(X, labels, pairs, sample_weight, seed)
         classes = None if labels is None else np.unique(labels)
-        return self._learn(self._factory(), inputs, labels, task, self.starts)._name(inputs, labels, classes)
+        return self._learn(inputs, labels, task, seed)._name(inputs, labels, classes)
 
     @atomic
     def partial_fit(
@@ -163,9 +165,9 @@ class PairClassifier(NetworkClassifier):
         if first:
             self.input_form_ = InputForm.of(inputs)
             self.n_outputs_ = self._n_outputs(everything)
-        task = self._task(X, labels, pairs, sample_weight)
-        make = self._factory() if first else (lambda seed: copy.deepcopy(self.network_))
-        self._learn(make, self.input_form_.check(inputs), labels, task, self.starts if first else 1)
+        seed = self._seed()
+        task = self._task(X, labels, pairs, sample_weight, seed)
+        self._learn(self.input_form_.check(inputs), labels, task, seed, None if first else self.network_)
         return self._name(inputs, labels, everything) if first or not self.naming_.named else self
 
     def score(
@@ -215,14 +217,14 @@ class PairClassifier(NetworkClassifier):
         return tags
 
     @classmethod
-    def load(cls, folder: Path | str, *, network: nn.Module | None = None) -> Self:
+    def load(cls, folder: Path | str, *, network: OwnNetwork | None = None) -> Self:
         """Read a classifier that `save` wrote; one with a network of your own needs it again, for its form alone."""
         classifier = super().load(folder, network=network)
         classifier.held_out_ = Pairs.from_arrays(np.empty((0, 2)), [])
         return classifier
 
     def _check_parameters(self) -> None:
-        if self.noise != "learn" and not (isinstance(self.noise, int | float) and 0 <= self.noise < 0.5):
+        if self.noise != "learn" and not (isinstance(self.noise, int | float | np.floating) and 0 <= self.noise < 0.5):
             raise InputError(f"noise must be 'learn' or a rate from 0 to below 0.5, got {self.noise!r}.")
         if not 0 <= self.held_out < 1:
             raise InputError(f"held_out must be a share from 0 to below 1, got {self.held_out!r}.")
@@ -248,8 +250,8 @@ class PairClassifier(NetworkClassifier):
         labels: NDArray[Any] | None,
         pairs: Pairs | LargeAnswers | None,
         sample_weight: ArrayLike | None,
+        seed: int,
     ) -> Task:
-        seed = self._seed()
         if labels is not None:
             weight = None if sample_weight is None else _check_sample_weight(sample_weight, labels, dtype=np.float32)
             codes = np.unique(labels, return_inverse=True)[1].astype(np.int64)
@@ -269,11 +271,11 @@ class PairClassifier(NetworkClassifier):
 
     def _learn(
         self,
-        make: Callable[[int], nn.Module],
         inputs: Tensor,
         labels: NDArray[Any] | None,
         task: Task,
-        starts: int,
+        seed: int,
+        network: nn.Module | None = None,  # to go on from
     ) -> Self:
         form = self.input_form_
         steps = max(LEAST_STEPS, math.ceil(len(inputs) / self.batch_size))
@@ -285,17 +287,22 @@ class PairClassifier(NetworkClassifier):
             patience=self.patience,
             device=self.device,
             precision=self.precision,
-            seed=self._seed(),
+            seed=seed,
         )
         pile = Pile(inputs, form.mean, form.std, form.augmentation(self.augment))
+
+        def begin(start_seed: int) -> nn.Module:
+            again = copy.deepcopy(network)
+            return self._starting_network(inputs, seed, start_seed - seed) if again is None else again
+
         learned = learn_answers(
-            make,
+            begin,
             pile,
             task.known,
             task.pairs,
             task.held_out,
             settings,
-            starts=starts,
+            starts=self.starts if network is None else 1,
             unlabelled=self.unlabelled and labels is None,
             flip=None if self.noise == "learn" else float(self.noise),
             run=None if self.run is None else Path(self.run),

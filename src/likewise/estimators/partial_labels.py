@@ -44,10 +44,10 @@ def read_partial_labels(y: ArrayLike | None, n_items: int, n_classes: int | None
     classes, places = np.unique(labels, return_inverse=True)
     if len(classes) < 2:
         raise InputError(f"y holds one class, {classes[0]}; label items of at least two, for nothing is different.")
-    if n_classes is not None and n_classes != len(classes):
+    if n_classes is not None and n_classes < len(classes):
         raise InputError(
-            f"n_classes is {n_classes}, but the {len(labels)} labels name {len(classes)} classes; "
-            + ("label an item of each class." if len(classes) < n_classes else f"give {len(classes)}, or leave it out.")
+            f"n_classes is {n_classes}, but the {len(labels)} labels name {len(classes)} classes; give "
+            f"{len(classes)} or more, or leave it out."
         )
     codes = np.full(n_items, -1, dtype=np.int64)
     codes[known] = places

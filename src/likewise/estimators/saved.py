@@ -18,6 +18,7 @@ from likewise import __version__
 from likewise.errors import InputError
 from likewise.estimators.inputs import InputForm
 from likewise.estimators.naming import Naming
+from likewise.estimators.starting_network import OwnNetwork, make_own
 from likewise.networks import build
 from likewise.training import read_json, write_json, write_model
 from likewise.training.record_form import check_record
@@ -31,7 +32,12 @@ OWN = "a network of your own"
 LARGEST_INPUT = 2**20  # features, pixels a side or outputs: what says more was not written here
 AGAIN = "save the classifier again"
 ANYTHING = (str, float, bool, None)  # that JSON holds and a parameter can be
-PARAMETERS = {bool: bool, int: (int, None), float: (float, str, None), str: (str, None)}  # by the kind of the default
+PARAMETERS = {
+    bool: (bool, int, None),
+    int: (int, None),
+    float: (float, str, None),
+    str: (str, None),
+}  # by the kind of the default
 INPUT = {"shape": [int], "mean": [float], "std": [float]}
 RECORD = {
     "kind": str,
@@ -75,7 +81,7 @@ def write_classifier(folder: Path, classifier: NetworkClassifier) -> None:
     )
 
 
-def read_classifier(folder: Path, kind: type[Any], network: nn.Module | None) -> Any:
+def read_classifier(folder: Path, kind: type[Any], network: OwnNetwork | None) -> Any:
     """Read and check; a file that was changed or comes from another version is refused."""
     record = read_record(folder)
     if record["kind"] != kind.__name__:
@@ -95,7 +101,8 @@ def read_classifier(folder: Path, kind: type[Any], network: nn.Module | None) ->
     elif network is None:
         raise InputError(f"{folder} holds the weights of a network of your own; give it: load(folder, network=...).")
     else:
-        model.network_ = put_weights(network, weights, folder / "model.safetensors")
+        own = make_own(network, record["n_outputs"], form.shape)
+        model.network_ = put_weights(own, weights, folder / "model.safetensors")
     model.input_form_ = form
     model.n_outputs_ = record["n_outputs"]
     model._set_naming(naming, np.array(record["outputs"], dtype=np.int64))
@@ -136,7 +143,9 @@ def read_form(record: dict[str, Any], path: Path, remedy: str) -> InputForm:
     return InputForm(shape, mean, std)
 
 
-def with_parameters(kind: type[Any], record: dict[str, Any], network: nn.Module | None, path: Path, remedy: str) -> Any:
+def with_parameters(
+    kind: type[Any], record: dict[str, Any], network: OwnNetwork | None, path: Path, remedy: str
+) -> Any:
     """The estimator, not yet fitted, as it was made."""
     defaults = {name: given.default for name, given in inspect.signature(kind).parameters.items() if name != "network"}
     unknown = next((name for name in record["parameters"] if name not in defaults), None)
@@ -198,9 +207,9 @@ def _network_name(classifier: NetworkClassifier) -> str:
 
 def plain_parameters(estimator: BaseEstimator) -> dict[str, Any]:
     """The parameters that JSON can hold; a network or an augmentation of one's own is left out."""
-    parameters = estimator.get_params(deep=False)
-    return {
-        name: value
-        for name, value in parameters.items()
-        if name not in ("network", "run") and isinstance(value, bool | int | float | str | None)
+    plain = {
+        name: value.item() if isinstance(value, np.generic) else value
+        for name, value in estimator.get_params(deep=False).items()
+        if name not in ("network", "run")
     }
+    return {name: value for name, value in plain.items() if isinstance(value, bool | int | float | str | None)}

@@ -10,15 +10,16 @@ from typing import Any, ClassVar, Literal, Self
 import numpy as np
 import torch
 from numpy.typing import ArrayLike, NDArray
-from torch import Tensor, nn
+from torch import nn
 from torch.nn.functional import cross_entropy
 
 from likewise.atomic import atomic
 from likewise.errors import InputError
 from likewise.estimators.inputs import InputForm
-from likewise.estimators.naming import Naming
-from likewise.estimators.network_classifier import STEPS, Network, NetworkClassifier
+from likewise.estimators.naming import known_outputs
+from likewise.estimators.network_classifier import STEPS, NetworkClassifier
 from likewise.estimators.partial_labels import PartialLabels, hold_out_labels, read_partial_labels
+from likewise.estimators.starting_network import Network
 from likewise.estimators.task import checksum, items_checksum
 from likewise.supervision.semi import Method, find_method, usual_epsilon
 from likewise.training import LEAST_STEPS, Augment, Evaluate, Pile, Settings, learn_few_labels
@@ -33,7 +34,8 @@ class SemiSupervisedClassifier(NetworkClassifier):
     ----------
     method : "supervised" (the labels alone), "pseudo-label", "pi-model", "vat", "spn-mcl", "pseudo-mcl" or
         "pseudo-mcl+". All of them begin with the network that the labels alone give.
-    n_classes : how many classes there are, to be told when a class has no label; by default those of y.
+    n_classes : how many classes there are, to be told when a class has no label; by default those of y. A class without
+        a label, if items fall in it, is called by the next number, or "output 3" where labels are text.
     network : a name from `likewise.networks.NAMES`, an nn.Module with an output a class (it is copied), or a function
         (n_classes, input_shape) -> nn.Module. By default LeNet for images and an MLP for features.
     epochs : of each of the two stages; by default about 640 steps, and at least 10 epochs.
@@ -105,7 +107,7 @@ class SemiSupervisedClassifier(NetworkClassifier):
         inputs = self._inputs(X, reset=True)
         self.input_form_ = form = InputForm.of(inputs)
         labels = read_partial_labels(y, len(inputs), self.n_classes)
-        self.n_outputs_ = len(labels.classes)
+        self.n_outputs_ = int(self.n_classes or len(labels.classes))
         seed = self._seed()
         self.held_out_ = hold_out_labels(labels.codes, self.held_out, seed)
         told = labels.codes.copy()
@@ -116,7 +118,7 @@ class SemiSupervisedClassifier(NetworkClassifier):
         pile = Pile(inputs, form.mean, form.std, form.augmentation(self.augment))
         epsilon = usual_epsilon(math.prod(form.shape)) if self.epsilon is None else self.epsilon
         learned = learn_few_labels(
-            self._fresh_network(inputs, seed),
+            self._starting_network(inputs, seed),
             pile,
             torch.from_numpy(told),
             method,
@@ -131,8 +133,10 @@ class SemiSupervisedClassifier(NetworkClassifier):
         self.network_ = learned.network
         self.first_network_ = learned.first
         self.history_ = learned.history
-        outputs = np.arange(self.n_outputs_)
-        self._set_naming(Naming(labels.classes, outputs, named=True), outputs)
+        spare = self.n_outputs_ > len(labels.classes)
+        outputs = self._outputs(self.network_, inputs).argmax(1).numpy() if spare else labels.codes[:0]
+        naming = known_outputs(labels.classes, outputs)
+        self._set_naming(naming, naming.outputs)
         return self
 
     def _check_parameters(self) -> Method:
@@ -152,13 +156,6 @@ class SemiSupervisedClassifier(NetworkClassifier):
             stacklevel=3,
         )
         return find_method("supervised")
-
-    def _fresh_network(self, inputs: Tensor, seed: int) -> nn.Module:
-        network = self._factory()(seed)
-        n_outputs = self._outputs(network, inputs[:1]).shape[1]
-        if n_outputs != self.n_outputs_:
-            raise InputError(f"The network has {n_outputs} outputs, and there are {self.n_outputs_} classes.")
-        return network
 
     def _settings(self, n_items: int, seed: int) -> Settings:
         steps = max(LEAST_STEPS, math.ceil(n_items / self.batch_size))

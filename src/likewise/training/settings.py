@@ -7,6 +7,8 @@ import re
 from dataclasses import dataclass
 from typing import Literal, get_args
 
+import numpy as np
+
 from likewise.errors import InputError
 
 Optimizer = Literal["adam", "adamw", "sgd"]
@@ -40,6 +42,9 @@ class Settings:
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "drops", tuple(self.drops))  # recipes and JSON give lists
+        for name, value in vars(self).items():
+            if isinstance(value, np.generic):  # from np.arange, say, in a search for the best value
+                object.__setattr__(self, name, value.item())
         for name, choices in (("optimizer", Optimizer), ("schedule", Schedule), ("precision", Precision)):
             _require(getattr(self, name) in get_args(choices), name, f"one of {', '.join(get_args(choices))}", self)
         _require(_whole(self.epochs, 1), "epochs", "a whole number, 1 or more", self)

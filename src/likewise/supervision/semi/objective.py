@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from torch import Tensor, nn
-from torch.nn.functional import cross_entropy
+from torch.nn.functional import cross_entropy, pad
 
 from likewise.distributed import share_at_hand
 from likewise.supervision.labels import LabelledBatch
@@ -73,7 +73,7 @@ def semi_objective(
     regulariser: Regulariser,
     labelled: int,  # rows at the head of each batch
     weights: Weights,
-    class_weight: Tensor | None = None,  # (K,)
+    class_weight: Tensor | None = None,  # (C,) of the classes that have labels, the first C outputs
 ) -> Callable[[nn.Module, LabelledBatch], tuple[Tensor, Tensor]]:
     """The objective for `train`; the whole batch goes through the network at once."""
 
@@ -82,7 +82,9 @@ def semi_objective(
             network.follow()
         logits = network(batch.inputs)
         told = batch.labels[:labelled]
-        weight = None if class_weight is None else class_weight.to(logits.device)
+        weight = None
+        if class_weight is not None:
+            weight = pad(class_weight.to(logits.device), (0, logits.shape[1] - len(class_weight)))  # (K,)
         supervised = cross_entropy(logits[:labelled].float(), told, weight)
         regularised = regulariser(BatchSeen(network, batch.inputs, logits, labelled))
         return weights.alpha * supervised + weights.beta * regularised, logits
