@@ -8,7 +8,13 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from likewise.criteria import KCL, MCL, kcl, mcl
     from likewise.errors import InputError
-    from likewise.estimators import CategoryDiscoverer, PairClassifier, SemiSupervisedClassifier, SimilarityNetwork
+    from likewise.estimators import (
+        CategoryDiscoverer,
+        PairClassifier,
+        PairKFold,
+        SemiSupervisedClassifier,
+        SimilarityNetwork,
+    )
     from likewise.landscape import loss_surface
     from likewise.pairs import Pairs
 
@@ -22,6 +28,7 @@ _HOMES = {
     "InputError": "likewise.errors",
     "CategoryDiscoverer": "likewise.estimators",
     "PairClassifier": "likewise.estimators",
+    "PairKFold": "likewise.estimators",
     "SemiSupervisedClassifier": "likewise.estimators",
     "SimilarityNetwork": "likewise.estimators",
     "Pairs": "likewise.pairs",
@@ -33,6 +40,7 @@ __all__ = [
     "CategoryDiscoverer",
     "InputError",
     "PairClassifier",
+    "PairKFold",
     "Pairs",
     "SemiSupervisedClassifier",
     "SimilarityNetwork",

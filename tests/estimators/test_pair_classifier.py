@@ -259,7 +259,6 @@ def test_a_run_folder_goes_on_where_it_was(tmp_path: Path) -> None:
 
 REFUSED = {
     "nothing to learn from": (lambda: quick().fit(X), "give y, or pairs"),
-    "both": (lambda: quick().fit(X, Y, pairs=PAIRS), "not both"),
     "no number of classes": (lambda: quick(n_classes=None).fit(X, pairs=PAIRS), "n_classes must be 2 or more"),
     "fewer outputs than classes": (lambda: quick(n_classes=3).fit(X, Y), "y holds 4 classes"),
     "one class": (lambda: quick(n_classes=None).fit(X, np.zeros(400, int)), "one class"),

@@ -18,7 +18,7 @@ from likewise.atomic import atomic
 from likewise.errors import InputError
 from likewise.estimators.inputs import are_images, read_images, seed_of
 from likewise.estimators.pair_classifier import PairClassifier
-from likewise.estimators.similarity_matrix import pairwise_matrix
+from likewise.estimators.similarity_matrix import pairwise_matrix, take
 from likewise.estimators.similarity_network import SimilarityNetwork
 from likewise.estimators.task import checksum
 from likewise.evaluation import NumberOfClasses, joining_costs, n_dominant, number_by_silhouette, trust
@@ -237,7 +237,7 @@ class CategoryDiscoverer(ClusterMixin, BaseEstimator):  # type: ignore[misc]
             random_state=self.seed_,
             verbose=self.verbose,
             run=self.run,
-        ).fit(_take(X, rows), partition)
+        ).fit(take(X, rows), partition)
         return np.asarray(self.classifier_.predict(X))
 
     def _number(self, rows: NDArray[np.float32], similarity: SimilarityNetwork | None) -> NumberOfClasses:
@@ -281,7 +281,3 @@ def _spread(z: NDArray[np.float32], rows: NDArray[np.int64], partition: NDArray[
     nearest: NDArray[np.int64] = there[(z @ means.T - (means**2).sum(1) / 2).argmax(1)]
     nearest[rows] = partition
     return nearest
-
-
-def _take(X: Any, rows: NDArray[np.int64]) -> Any:
-    return [X[row] for row in rows] if isinstance(X, list | tuple) else np.asarray(X)[rows]

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -24,6 +22,7 @@ from likewise.datasets import (
 )
 from likewise.distributed import agreed
 from likewise.errors import InputError
+from likewise.pairs import paths_of
 from likewise.training import Augment
 
 GENTLE = Augmentation(degrees=10, translate=0.1, scale=(0.9, 1.1))  # what leaves digits, letters and things as they are
@@ -65,24 +64,21 @@ class InputForm:
         return GENTLE if self.images else Jitter(0.1, self.std)
 
 
-def are_paths(X: Any) -> bool:
-    return isinstance(X, Sequence) and not isinstance(X, str) and len(X) > 0 and isinstance(X[0], str | Path)
-
-
 def are_on_disk(X: Any) -> bool:
     """Whether X only stands for a tensor, and is to be read a batch at a time."""
     return isinstance(X, ArrayOnDisk | ImagesOnDisk)
 
 
 def are_images(X: Any) -> bool:
-    """Paths, or an array of three or four axes; anything else is a table of features."""
-    return are_paths(X) or len(getattr(X, "shape", ())) in (3, 4)
+    """Paths in a list, array or Series, or an array of three or four axes; anything else is a table of features."""
+    return len(getattr(X, "shape", ())) in (3, 4) or paths_of(X) is not None
 
 
 def read_images(X: Any, size: int) -> Tensor:
     """Images as uint8 (n, C, H, W), from paths or from an array of bytes or of numbers in [0, 1]."""
-    if are_paths(X):
-        return load_images(X, size=size).inputs
+    paths = paths_of(X)
+    if paths is not None:
+        return load_images(paths, size=size).inputs
     array = X.numpy() if isinstance(X, Tensor) else np.asarray(X)
     if array.dtype.kind == "f":
         if not (np.isfinite(array).all() and array.min(initial=0) >= 0 and array.max(initial=0) <= 1):

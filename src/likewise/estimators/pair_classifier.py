@@ -15,6 +15,7 @@ from torch import Tensor, nn
 
 from likewise.atomic import atomic
 from likewise.errors import InputError
+from likewise.estimators.agreement import agreement
 from likewise.estimators.inputs import InputForm
 from likewise.estimators.naming import match_names, outputs_in_use
 from likewise.estimators.network_classifier import STEPS, NetworkClassifier
@@ -24,13 +25,12 @@ from likewise.estimators.task import (
     Task,
     answers_task,
     checksum,
-    index_answers,
     items_checksum,
     labels_task,
     large_task,
-    read_labels,
+    read_told,
 )
-from likewise.pairs import LargeAnswers, Pairs
+from likewise.pairs import Ids, LargeAnswers, Pairs, PairTarget, answers_about
 from likewise.training import LEAST_STEPS, Augment, Pile, Settings, learn_answers
 from likewise.training.record_form import Form
 from likewise.training.settings import Precision
@@ -122,25 +122,29 @@ class PairClassifier(NetworkClassifier):
     def fit(
         self,
         X: Any,
-        y: ArrayLike | None = None,
+        y: ArrayLike | PairTarget | None = None,
         *,
-        pairs: Pairs | LargeAnswers | None = None,
+        pairs: Pairs | PairTarget | LargeAnswers | None = None,
+        ids: Ids | None = None,
         sample_weight: ArrayLike | None = None,
     ) -> Self:
         """Learn from answers about the rows of X, or from y, of which only same or different is used.
 
+        Answers by id need `ids`, one for each row of X, unless X has them itself: it is a DataFrame whose index holds
+        them, or made of paths. Answers may also stand in y, as `pairs.target(len(X))`, so that they follow a split.
         X may be an `ArrayOnDisk`, and the answers `LargeAnswers`, where they do not fit into memory.
-        `sample_weight` has one value an answer or, with y, an item. With y the outputs are named by it afterwards.
+        `sample_weight` has one value an answer or, with y alone, an item. y also gives the outputs their names; where
+        there are answers beside it, that is all it does.
         """
         self._check_parameters()
         inputs = self._inputs(X, reset=True)
         self.input_form_ = InputForm.of(inputs)
-        labels = read_labels(y, pairs, len(inputs))
+        labels, answers = read_told(X, y, pairs, ids)
         self.n_outputs_ = self._n_outputs(labels)
         seed = self._seed()
-        task = self._task(X, labels, pairs, sample_weight, seed)
+        task = self._task(labels, answers, sample_weight, len(inputs), seed)
         classes = None if labels is None else np.unique(labels)
-        return self._learn(inputs, labels, task, seed)._name(inputs, labels, classes)
+        return self._learn(inputs, answers is not None, task, seed)._name(inputs, labels, classes)
 
     @atomic
     def partial_fit(
@@ -149,7 +153,8 @@ class PairClassifier(NetworkClassifier):
         y: ArrayLike | None = None,
         classes: ArrayLike | None = None,
         *,
-        pairs: Pairs | None = None,
+        pairs: Pairs | PairTarget | None = None,
+        ids: Ids | None = None,
         sample_weight: ArrayLike | None = None,
     ) -> Self:
         """Go on from the present weights with answers that came in, as `fit` would; the first call is like `fit`.
@@ -160,24 +165,29 @@ class PairClassifier(NetworkClassifier):
         self._check_parameters()
         first = not hasattr(self, "network_")
         inputs = self._inputs(X, reset=first)
-        labels = read_labels(y, pairs, len(inputs))
+        labels, answers = read_told(X, y, pairs, ids)
         everything = labels if classes is None else np.unique(np.asarray(classes))
         if first:
             self.input_form_ = InputForm.of(inputs)
             self.n_outputs_ = self._n_outputs(everything)
         seed = self._seed()
-        task = self._task(X, labels, pairs, sample_weight, seed)
-        self._learn(self.input_form_.check(inputs), labels, task, seed, None if first else self.network_)
+        task = self._task(labels, answers, sample_weight, len(inputs), seed)
+        self._learn(self.input_form_.check(inputs), answers is not None, task, seed, None if first else self.network_)
         return self._name(inputs, labels, everything) if first or not self.naming_.named else self
 
     def score(
-        self, X: Any, y: ArrayLike | None = None, sample_weight: ArrayLike | None = None, *, pairs: Pairs | None = None
+        self,
+        X: Any,
+        y: ArrayLike | PairTarget | None = None,
+        sample_weight: ArrayLike | None = None,
+        *,
+        pairs: Pairs | PairTarget | None = None,
+        ids: Ids | None = None,
     ) -> float:
         """The accuracy on labels y, after the best matching where the classes have no names; or on answers."""
-        if pairs is not None:
-            answers = index_answers(pairs, X)
-            said = self.predict_same(X, np.stack([answers.left, answers.right], axis=1)) > 0.5
-            return float(accuracy_score(answers.same > 0.5, said, sample_weight=answers.weight))
+        if isinstance(y, PairTarget) or (y is None and pairs is not None):
+            answers = answers_about(y if pairs is None else pairs, X, ids)
+            return agreement(self, X, answers)
         if y is None:
             raise InputError("score needs y, the classes of the items, or pairs, answers about them.")
         naming = self._naming()
@@ -246,21 +256,21 @@ class PairClassifier(NetworkClassifier):
 
     def _task(
         self,
-        X: Any,
         labels: NDArray[Any] | None,
-        pairs: Pairs | LargeAnswers | None,
+        answers: Pairs | LargeAnswers | None,
         sample_weight: ArrayLike | None,
+        n_items: int,
         seed: int,
     ) -> Task:
-        if labels is not None:
+        if answers is None:
+            assert labels is not None
             weight = None if sample_weight is None else _check_sample_weight(sample_weight, labels, dtype=np.float32)
             codes = np.unique(labels, return_inverse=True)[1].astype(np.int64)
             return labels_task(codes, weight, self.held_out if self.patience else 0.0, seed)
-        assert pairs is not None
-        if isinstance(pairs, LargeAnswers):
-            return large_task(pairs, n_items=len(X), n_classes=self.n_outputs_, noisy=self.noise != 0)
+        if isinstance(answers, LargeAnswers):
+            return large_task(answers, n_items=n_items, n_classes=self.n_outputs_, noisy=self.noise != 0)
         return answers_task(
-            index_answers(pairs, X),
+            answers,
             sample_weight,
             n_classes=self.n_outputs_,
             noisy=self.noise != 0,
@@ -272,7 +282,7 @@ class PairClassifier(NetworkClassifier):
     def _learn(
         self,
         inputs: Tensor,
-        labels: NDArray[Any] | None,
+        answered: bool,  # or told from labels, which leave no pair unknown
         task: Task,
         seed: int,
         network: nn.Module | None = None,  # to go on from
@@ -303,7 +313,7 @@ class PairClassifier(NetworkClassifier):
             task.held_out,
             settings,
             starts=self.starts if network is None else 1,
-            unlabelled=self.unlabelled and labels is None,
+            unlabelled=bool(self.unlabelled) and answered,
             flip=None if self.noise == "learn" else float(self.noise),
             run=None if self.run is None else Path(self.run),
             config=None if self.run is None else {"items": items_checksum(inputs), "answers": checksum(*task.arrays)},

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from likewise.errors import InputError
-from likewise.estimators.inputs import are_paths
+from likewise.pairs import paths_of
 
 PAIRS_AT_ONCE = 10_000
 
@@ -43,7 +43,7 @@ def _ask(similarity: Any, X: Any, rows: NDArray[np.int64]) -> NDArray[np.float32
     matrix = np.zeros((len(rows), len(rows)), dtype=np.float32)
     for start in range(0, len(first), PAIRS_AT_ONCE):
         i, j = first[start : start + PAIRS_AT_ONCE], second[start : start + PAIRS_AT_ONCE]
-        answer = np.asarray(similarity(_items(X, rows[i]), _items(X, rows[j])), dtype=np.float32)
+        answer = np.asarray(similarity(take(X, rows[i]), take(X, rows[j])), dtype=np.float32)
         if answer.shape != i.shape:
             raise InputError(
                 f"The similarity was asked about {len(i)} pairs and gave {answer.shape}; it must give ({len(i)},)."
@@ -53,8 +53,10 @@ def _ask(similarity: Any, X: Any, rows: NDArray[np.int64]) -> NDArray[np.float32
     return matrix
 
 
-def _items(X: Any, rows: NDArray[np.int64]) -> Any:
-    return [X[row] for row in rows] if are_paths(X) else np.asarray(X)[rows]
+def take(X: Any, rows: NDArray[np.int64]) -> Any:
+    """Some items of X: a list where they are paths, else an array."""
+    paths = paths_of(X)
+    return np.asarray(X)[rows] if paths is None else [paths[row] for row in rows]
 
 
 def _check(values: NDArray[np.float32], what: str) -> None:

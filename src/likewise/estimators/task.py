@@ -18,8 +18,7 @@ from torch import Tensor
 from likewise.datasets import in_pieces
 from likewise.distributed import from_first
 from likewise.errors import InputError
-from likewise.estimators.inputs import are_paths
-from likewise.pairs import LargeAnswers, Pairs
+from likewise.pairs import Ids, LargeAnswers, Pairs, PairTarget, answers_about
 from likewise.supervision import AnswerKnowledge, ClosureKnowledge, Known, LabelKnowledge
 from likewise.training import hold_out, read_json, write_json
 from likewise.training.record_form import check_record
@@ -39,26 +38,27 @@ class Task:
         return self.pairs.left, self.pairs.right, self.pairs.same, self.pairs.weight
 
 
-def read_labels(y: ArrayLike | None, pairs: Pairs | LargeAnswers | None, n_items: int) -> NDArray[Any] | None:
-    if y is not None and pairs is not None:
-        raise InputError("Give y or pairs, not both.")
-    if y is None:
-        if pairs is None:
-            raise InputError("PairClassifier requires y to be passed, but the target y is None; give y, or pairs.")
-        return None
+def read_told(
+    X: Any, y: ArrayLike | PairTarget | None, pairs: Pairs | PairTarget | LargeAnswers | None, ids: Ids | None
+) -> tuple[NDArray[Any] | None, Pairs | LargeAnswers | None]:
+    """Labels, and answers with positions in X, of which one or both are given; y may hold answers."""
+    if isinstance(y, PairTarget):
+        if pairs is not None:
+            raise InputError("y holds answers, and pairs are given too; give them in one of the two.")
+        y, pairs = None, y
+    if y is None and pairs is None:
+        raise InputError("PairClassifier requires y to be passed, but the target y is None; give y, or pairs.")
+    labels = None if y is None else _labels(y, len(X))
+    return labels, pairs if pairs is None or isinstance(pairs, LargeAnswers) else answers_about(pairs, X, ids)
+
+
+def _labels(y: ArrayLike, n_items: int) -> NDArray[Any]:
     labels = column_or_1d(y, warn=True)
     assert_all_finite(labels, input_name="y")
     check_classification_targets(labels)
     if len(labels) != n_items:
         raise InputError(f"X has {n_items} items and y {len(labels)}; give one label an item.")
     return np.asarray(labels)
-
-
-def index_answers(pairs: Pairs, X: Any) -> Pairs:
-    """Answers with positions in X: by path where X is a list of paths, by row elsewhere."""
-    if not isinstance(pairs, Pairs):
-        raise InputError(f"pairs must be a Pairs, got {type(pairs).__name__}; make one with Pairs.from_arrays.")
-    return pairs.index([str(path) for path in X] if are_paths(X) and pairs.ids is not None else len(X))
 
 
 def labels_task(codes: NDArray[np.int64], weight: NDArray[np.float32] | None, share: float, seed: int) -> Task:

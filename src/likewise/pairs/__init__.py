@@ -5,26 +5,32 @@ from likewise.pairs.closure import Closure
 from likewise.pairs.contradictions import Contradiction
 from likewise.pairs.cues import from_graph, from_patches, from_space, from_time
 from likewise.pairs.dawid_skene import Reliability, reliability
+from likewise.pairs.items_of import Ids, answers_about, paths_of
 from likewise.pairs.large import LargeAnswers, read_large
 from likewise.pairs.pairs import Pairs
 from likewise.pairs.repair import Repair
 from likewise.pairs.summary import Summary, summarise
+from likewise.pairs.target import PairTarget
 
 __all__ = [
     "Agreement",
     "Closure",
     "Contradiction",
+    "Ids",
     "LargeAnswers",
+    "PairTarget",
     "Pairs",
     "Reliability",
     "Repair",
     "Summary",
     "agreement",
+    "answers_about",
     "disagreements",
     "from_graph",
     "from_patches",
     "from_space",
     "from_time",
+    "paths_of",
     "read_large",
     "reliability",
     "summarise",

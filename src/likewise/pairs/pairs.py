@@ -20,6 +20,7 @@ from likewise.pairs.keys import occurring, places
 from likewise.pairs.repair import Repair, repair
 from likewise.pairs.sampling import distinct_numbers, n_pairs, pair_numbered
 from likewise.pairs.source import Source
+from likewise.pairs.target import PairTarget
 
 MOST_PAIRS = 50_000_000  # that are made from labels without being asked for by number
 
@@ -49,6 +50,7 @@ class Pairs:
     source: Source = field(kw_only=True)
     n_items: int = field(kw_only=True)
     ids: NDArray[np.object_] | None = field(default=None, kw_only=True)  # (n,) None where positions are row numbers
+    indexed: bool = field(default=False, kw_only=True)  # whether `ids` are those of a list of items, in its order
     annotator: NDArray[np.int32] | None = field(default=None, kw_only=True)  # (m,) places in `annotators`
     annotators: tuple[str, ...] = field(default=(), kw_only=True)
 
@@ -115,7 +117,7 @@ class Pairs:
         if made.ids is not None:
             raise InputError("index_pairs holds ids, and ids are given too; give places in ids, counted from 0.")
         names = item_ids(ids)
-        return replace(made.index(len(names)), ids=names.to_numpy(zero_copy_only=False))
+        return replace(made.index(len(names)), ids=names.to_numpy(zero_copy_only=False), indexed=True)
 
     @classmethod
     def from_links(cls, must_link: ArrayLike, cannot_link: ArrayLike) -> Self:
@@ -253,7 +255,7 @@ class Pairs:
         array([2])
         """
         left, right, n_items, names = lookup(self, ids)
-        return replace(self, left=left, right=right, n_items=n_items, ids=names)
+        return replace(self, left=left, right=right, n_items=n_items, ids=names, indexed=names is not None)
 
     def compact(self) -> Self:
         """The same answers without the items that none is about; each item's name is its id.
@@ -263,7 +265,29 @@ class Pairs:
         """
         names = self.items.astype(str).astype(object) if self.ids is None else self.ids[self.items]
         left, right = (places(self.items, side, self.n_items) for side in (self.left, self.right))
-        return replace(self, left=left, right=right, n_items=len(names), ids=names)
+        return replace(self, left=left, right=right, n_items=len(names), ids=names, indexed=False)
+
+    def within(self, items: ArrayLike) -> Self:
+        """The answers between these items alone, which are numbered anew in the order given; by number or by a mask.
+
+        >>> Pairs.from_arrays([(0, 1), (1, 2), (2, 3)], [1, 0, 1]).within([3, 2, 0]).left
+        array([1])
+        """
+        rows = np.arange(self.n_items)[np.asarray(items)]
+        position = np.full(self.n_items, -1, dtype=np.int64)
+        position[rows] = np.arange(len(rows))
+        chosen = self.select((position[self.left] >= 0) & (position[self.right] >= 0))
+        return replace(
+            chosen,
+            left=position[chosen.left],
+            right=position[chosen.right],
+            n_items=len(rows),
+            ids=None if self.ids is None else self.ids[rows],
+        )
+
+    def target(self, ids: int | Sequence[object] | NDArray[Any]) -> PairTarget:
+        """The answers as scikit-learn's y, about a number of items or those with these ids; see `PairTarget`."""
+        return PairTarget(self.index(ids))
 
     def closure(self) -> Closure:
         """What the answers imply about all pairs; see `Closure`."""
