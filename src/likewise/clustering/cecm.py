@@ -30,6 +30,7 @@ from sklearn.base import BaseEstimator, ClusterMixin
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from likewise.atomic import atomic
 from likewise.clustering.constraints import Constraints, Contradictions, Floats, read_constraints
 from likewise.clustering.hyperparameters import ABOVE_0, COUNT, FROM_0, Rules, number_where, one_of
 from likewise.clustering.k_means import fit_centres
@@ -97,9 +98,10 @@ class CECM(ClusterMixin, BaseEstimator):  # type: ignore[misc]
         self.contradictions = contradictions
         self.random_state = random_state
 
+    @atomic
     def fit(self, X: ArrayLike, y: None = None, *, pairs: Pairs | None = None) -> Self:
         items = check_items(self, X)
-        given = read_constraints(pairs, len(items), self.contradictions)
+        given = read_constraints(pairs, X, self.contradictions)
         self.focal_sets_ = focal_sets(self.n_clusters, self.focal_sets)
         centres = fit_centres(items, self.n_clusters, 3, check_random_state(self.random_state)).cluster_centers_
         found = minimise(items, given, self.focal_sets_, centres, self)

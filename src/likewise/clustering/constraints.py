@@ -11,14 +11,14 @@ from __future__ import annotations
 import warnings
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Literal, get_args
+from typing import Any, Literal, get_args
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import coo_array, csr_array
 
 from likewise.errors import InputError
-from likewise.pairs import Pairs
+from likewise.pairs import Pairs, answers_about
 from likewise.pairs.closure import components
 from likewise.pairs.keys import keys, pairs_of
 
@@ -35,7 +35,7 @@ class Constraints:
     """Must-links and cannot-links among n items; the smaller item of a pair comes first, and no pair comes twice.
 
     >>> pairs = Pairs.from_arrays([(0, 1), (1, 2), (3, 0)], [1, 0.75, 0])
-    >>> given = read_constraints(pairs, n_items=5)
+    >>> given = read_constraints(pairs, 5)
     >>> given.must_link.tolist(), given.must_weight.tolist(), given.cannot_link.tolist()
     ([[0, 1], [1, 2]], [1.0, 0.5], [[0, 3]])
     >>> given.component.tolist()
@@ -75,9 +75,9 @@ class Constraints:
 
 
 def read_constraints(
-    pairs: Pairs | None, n_items: int, contradictions: Contradictions = "accept", *, hard: bool = False
+    pairs: Pairs | None, items: Any, contradictions: Contradictions = "accept", *, hard: bool = False
 ) -> Constraints:
-    """The constraints among n items that answers give; none where there are no answers.
+    """The constraints among the items X, or among so many, that answers give; none where there are no answers.
 
     Contradicting answers are taken as they are ("accept"), refused, or repaired: the most credible consistent ones are
     used. A method that keeps every constraint (`hard`) cannot accept them.
@@ -85,11 +85,8 @@ def read_constraints(
     choices = [choice for choice in get_args(Contradictions) if not (hard and choice == "accept")]
     if contradictions not in choices:
         raise InputError(f"contradictions must be one of {', '.join(choices)} here, got {contradictions!r}.")
-    if pairs is None:
-        pairs = Pairs.from_links([], [])
-    elif not isinstance(pairs, Pairs):
-        raise InputError(f"pairs must be a Pairs, got {type(pairs).__name__}; make one with Pairs.from_arrays.")
-    pairs = pairs.index(n_items)
+    pairs = answers_about(Pairs.from_links([], []) if pairs is None else pairs, items)
+    n_items = pairs.n_items
     if contradictions == "refuse":
         refuse_contradictions(pairs)
     elif contradictions == "repair" and pairs.closure().n_contradicted:

@@ -23,6 +23,7 @@ from sklearn.base import BaseEstimator, ClusterMixin
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from likewise.atomic import atomic
 from likewise.clustering.colouring import NoColouring, colour
 from likewise.clustering.constraints import Constraints, Contradictions, Floats, Ints, read_constraints
 from likewise.clustering.hyperparameters import COUNT, Rules, one_of, whole_from
@@ -32,7 +33,7 @@ from likewise.clustering.pck_means import PCKMeans
 from likewise.clustering.penalised import means, settle
 from likewise.clustering.starts import starts
 from likewise.errors import InputError
-from likewise.pairs import Pairs
+from likewise.pairs import Pairs, answers_about
 
 MOST_NAMED = 5  # items in a message
 
@@ -84,9 +85,10 @@ class COPKMeans(ClusterMixin, BaseEstimator):  # type: ignore[misc]
         self.contradictions = contradictions
         self.random_state = random_state
 
+    @atomic
     def fit(self, X: ArrayLike, y: None = None, *, pairs: Pairs | None = None) -> Self:
         items = check_items(self, X)
-        given = read_constraints(pairs, len(items), self.contradictions, hard=True)
+        given = read_constraints(pairs, X, self.contradictions, hard=True)
         middle = items.mean(axis=0)
         items = items - middle
         random = check_random_state(self.random_state)
@@ -95,7 +97,7 @@ class COPKMeans(ClusterMixin, BaseEstimator):  # type: ignore[misc]
         except NoColouring as none:
             if self.contradictions != "repair" or pairs is None:
                 raise InputError(self._why_not(none, given)) from none
-            given, labels = self._that_fit(items, pairs, random)
+            given, labels = self._that_fit(items, answers_about(pairs, X), random)
             self._search(items, given, random, labels)
         self.cluster_centers_ += middle
         self.n_iter_ = len(self.objective_)

@@ -24,6 +24,7 @@ from scipy.sparse.linalg import eigsh
 from sklearn.base import BaseEstimator, ClusterMixin
 from sklearn.utils import check_random_state
 
+from likewise.atomic import atomic
 from likewise.clustering.constrained_cut import ConstrainedCut, Set, minimise_cut
 from likewise.clustering.constraints import Constraints, Contradictions, Floats, Ints, read_constraints
 from likewise.clustering.hyperparameters import COUNT, FROM_0, Rules, or_none, whole_from
@@ -75,9 +76,10 @@ class COSC(ClusterMixin, BaseEstimator):  # type: ignore[misc]
         self.contradictions = contradictions
         self.random_state = random_state
 
+    @atomic
     def fit(self, X: ArrayLike, y: None = None, *, pairs: Pairs | None = None) -> Self:
         items = check_items(self, X)
-        given = read_constraints(pairs, len(items), self.contradictions)
+        given = read_constraints(pairs, X, self.contradictions)
         graph = neighbour_graph(items, self.neighbours, "gaussian")
         cutter = Cutter(graph, given, self.penalty, self.n_starts, check_random_state(self.random_state))
         self.labels_, self.objective_ = cut_into(cutter, self.n_clusters)

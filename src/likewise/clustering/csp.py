@@ -25,6 +25,7 @@ from scipy.sparse.linalg import LinearOperator, eigsh, splu
 from sklearn.base import BaseEstimator, ClusterMixin
 from sklearn.utils import check_random_state
 
+from likewise.atomic import atomic
 from likewise.clustering.constraints import Contradictions, Floats, as_it_multiplies, read_constraints
 from likewise.clustering.hyperparameters import COUNT, Rules, number_where, or_none
 from likewise.clustering.k_means import fit_centres
@@ -80,9 +81,10 @@ class CSP(ClusterMixin, BaseEstimator):  # type: ignore[misc]
         self.contradictions = contradictions
         self.random_state = random_state
 
+    @atomic
     def fit(self, X: ArrayLike, y: None = None, *, pairs: Pairs | None = None) -> Self:
         items = check_items(self, X)
-        given = read_constraints(pairs, len(items), self.contradictions)
+        given = read_constraints(pairs, X, self.contradictions)
         random = check_random_state(self.random_state)
         graph = neighbour_graph(items, self.neighbours, "gaussian")
         share = 2 * len(given) / (len(items) * (len(items) - 1))

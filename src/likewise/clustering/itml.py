@@ -19,6 +19,7 @@ from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator, ClusterMixin
 from sklearn.utils import check_random_state
 
+from likewise.atomic import atomic
 from likewise.clustering.constraints import Contradictions, Floats, read_constraints
 from likewise.clustering.hyperparameters import ABOVE_0, COUNT, FROM_0, Rule, Rules, one_of, or_none
 from likewise.clustering.learned_metric import LearnedMetric
@@ -94,9 +95,10 @@ class ITML(LearnedMetric, ClusterMixin, BaseEstimator):  # type: ignore[misc]
         self.contradictions = contradictions
         self.random_state = random_state
 
+    @atomic
     def fit(self, X: ArrayLike, y: None = None, *, pairs: Pairs | None = None) -> Self:
         items = check_items(self, X)
-        given = read_constraints(pairs, len(items), self.contradictions)
+        given = read_constraints(pairs, X, self.contradictions)
         random = check_random_state(self.random_state)
         root = _prior_root(items, self.prior)
         mapped = items @ root

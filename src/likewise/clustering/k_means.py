@@ -17,6 +17,7 @@ from sklearn.cluster import KMeans as Lloyd
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from likewise.atomic import atomic
 from likewise.clustering.constraints import Floats
 from likewise.clustering.hyperparameters import COUNT, Rules
 from likewise.clustering.method import Seed, check_items
@@ -43,6 +44,7 @@ class KMeans(ClusterMixin, BaseEstimator):  # type: ignore[misc]
         self.n_init = n_init
         self.random_state = random_state
 
+    @atomic
     def fit(self, X: ArrayLike, y: None = None, *, pairs: Pairs | None = None) -> Self:
         items = check_items(self, X)
         best = fit_centres(items, self.n_clusters, self.n_init, self.random_state)

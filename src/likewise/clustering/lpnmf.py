@@ -27,6 +27,7 @@ from scipy.special import kl_div, xlogy
 from sklearn.base import BaseEstimator, ClusterMixin
 from sklearn.utils import check_random_state
 
+from likewise.atomic import atomic
 from likewise.clustering.constraints import Floats
 from likewise.clustering.hyperparameters import COUNT, FROM_0, Rules
 from likewise.clustering.k_means import fit_centres
@@ -78,6 +79,7 @@ class LPNMF(ClusterMixin, BaseEstimator):  # type: ignore[misc]
         self.n_init = n_init
         self.random_state = random_state
 
+    @atomic
     def fit(self, X: ArrayLike, y: None = None, *, pairs: Pairs | None = None) -> Self:
         items = check_items(self, X)
         if (items < 0).any():

@@ -26,6 +26,7 @@ from sklearn.neighbors import NearestNeighbors
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from likewise.atomic import atomic
 from likewise.clustering.constraints import Floats
 from likewise.clustering.hyperparameters import COUNT, Rules
 from likewise.clustering.k_means import fit_centres, nearest
@@ -71,6 +72,7 @@ class LSC(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, BaseE
         self.n_init = n_init
         self.random_state = random_state
 
+    @atomic
     def fit(self, X: ArrayLike, y: None = None, *, pairs: Pairs | None = None) -> Self:
         items = check_items(self, X)
         random = check_random_state(self.random_state)

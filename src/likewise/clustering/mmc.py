@@ -23,6 +23,7 @@ from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator, ClusterMixin
 from sklearn.utils import check_random_state
 
+from likewise.atomic import atomic
 from likewise.clustering.constraints import Constraints, Contradictions, Floats, read_constraints
 from likewise.clustering.distances import laplacian_times, squared_distances
 from likewise.clustering.hyperparameters import COUNT, FROM_0, Rules, one_of
@@ -92,9 +93,10 @@ class MMC(LearnedMetric, ClusterMixin, BaseEstimator):  # type: ignore[misc]
         self.contradictions = contradictions
         self.random_state = random_state
 
+    @atomic
     def fit(self, X: ArrayLike, y: None = None, *, pairs: Pairs | None = None) -> Self:
         items = check_items(self, X)
-        given = read_constraints(pairs, len(items), self.contradictions)
+        given = read_constraints(pairs, X, self.contradictions)
         self.components_ = np.eye(items.shape[1])
         self.objective_: list[float] = []
         if pairs is not None:

@@ -21,6 +21,7 @@ from sklearn.base import BaseEstimator, ClusterMixin
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from likewise.atomic import atomic
 from likewise.clustering.constraints import Contradictions, read_constraints
 from likewise.clustering.hyperparameters import ABOVE_0, COUNT, FROM_0, YES_OR_NO, Rules, one_of
 from likewise.clustering.local_metric import Metric
@@ -92,9 +93,10 @@ class MPCKMeans(ClusterMixin, BaseEstimator):  # type: ignore[misc]
         self.contradictions = contradictions
         self.random_state = random_state
 
+    @atomic
     def fit(self, X: ArrayLike, y: None = None, *, pairs: Pairs | None = None) -> Self:
         raw = check_items(self, X)
-        given = read_constraints(pairs, len(raw), self.contradictions)
+        given = read_constraints(pairs, X, self.contradictions)
         middle = raw.mean(axis=0)
         unit = float(np.sqrt(((raw - middle) ** 2).mean())) or 1.0
         items = (raw - middle) / unit

@@ -13,6 +13,7 @@ from typing import ClassVar, Self
 from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator, ClusterMixin
 
+from likewise.atomic import atomic
 from likewise.clustering.constraints import Contradictions, read_constraints
 from likewise.clustering.hyperparameters import ABOVE_0, COUNT, SHARE, Rules
 from likewise.clustering.kernel_k_means import kernel_k_means
@@ -62,9 +63,10 @@ class SKKm(ClusterMixin, BaseEstimator):  # type: ignore[misc]
         self.contradictions = contradictions
         self.random_state = random_state
 
+    @atomic
     def fit(self, X: ArrayLike, y: None = None, *, pairs: Pairs | None = None) -> Self:
         items = check_items(self, X)
-        given = read_constraints(pairs, len(items), self.contradictions)
+        given = read_constraints(pairs, X, self.contradictions)
         learned = learn_kernel(items, given, self.gamma, self.energy, self.max_steps)
         found = kernel_k_means(learned.features @ learned.features.T, self.n_clusters, self.n_init, self.random_state)
         self.features_, self.width_ = learned.features, learned.width

@@ -18,6 +18,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator, ClusterMixin
 
+from likewise.atomic import atomic
 from likewise.clustering.constraints import Constraints, Contradictions, Floats, read_constraints
 from likewise.clustering.gaussian_kernel import all_distances, factor, locally_scaled
 from likewise.clustering.hyperparameters import ABOVE_0, COUNT, SHARE, Rules, number_where
@@ -83,9 +84,10 @@ class SKLR(ClusterMixin, BaseEstimator):  # type: ignore[misc]
         self.contradictions = contradictions
         self.random_state = random_state
 
+    @atomic
     def fit(self, X: ArrayLike, y: None = None, *, pairs: Pairs | None = None) -> Self:
         items = check_items(self, X)
-        given = read_constraints(pairs, len(items), self.contradictions)
+        given = read_constraints(pairs, X, self.contradictions)
         kernel_factor = factor(locally_scaled(all_distances(items), self.neighbour), self.energy)
         self.features_, self.n_comparisons_ = learn_features(kernel_factor, given, self.rho, self.gamma, self.max_steps)
         kernel = self.features_ @ self.features_.T

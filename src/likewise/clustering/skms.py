@@ -18,6 +18,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator, ClusterMixin
 
+from likewise.atomic import atomic
 from likewise.clustering.constraints import Constraints, Contradictions, Floats, read_constraints
 from likewise.clustering.gaussian_kernel import all_distances
 from likewise.clustering.hyperparameters import ABOVE_0, COUNT, SHARE, Rules, or_none
@@ -73,9 +74,10 @@ class SKMS(ClusterMixin, BaseEstimator):  # type: ignore[misc]
         self.max_steps = max_steps
         self.contradictions = contradictions
 
+    @atomic
     def fit(self, X: ArrayLike, y: None = None, *, pairs: Pairs | None = None) -> Self:
         items = check_items(self, X)
-        given = read_constraints(pairs, len(items), self.contradictions)
+        given = read_constraints(pairs, X, self.contradictions)
         learned = learn_kernel(items, given, self.gamma, self.energy, self.max_steps)
         squared = all_distances(learned.features)
         self.neighbours_ = usual_place(squared, given) if self.neighbours is None else self.neighbours
