@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -112,6 +114,95 @@ def test_repair_writes_consistent_answers(tmp_path: Path, name: str) -> None:
     assert run(tmp_path / name).exit_code == 0
 
 
+def by_three(path: Path, n: int = 60) -> Path:
+    """Two annotators who know, and one who guesses, about n pairs."""
+    random = np.random.default_rng(0)
+    truth = random.random(n) < 0.5
+    same = np.concatenate([truth, truth, random.random(n) < 0.5])
+    index = np.tile(np.arange(2 * n).reshape(n, 2), (3, 1))
+    Pairs.from_arrays(index, same, annotator=np.repeat(["ann", "bob", "chance"], n)).write(path)
+    np.save(path.with_suffix(".npy"), truth)
+    return path
+
+
+@pytest.mark.parametrize("name", ["merged.csv", "merged.parquet"])
+def test_merge_writes_one_answer_for_each_pair(tmp_path: Path, name: str) -> None:
+    file = by_three(tmp_path / "a.csv")
+    assert run(file).exit_code == 1
+    result = run(file, "--merge", tmp_path / name)
+    assert result.exit_code == 0, result.output
+    said = f"Wrote {tmp_path / name}: 60 answers out of 180; 0 pairs too doubtful to count, 0 contradictions."
+    assert result.output.splitlines()[-1] == said
+    merged = Pairs.read(tmp_path / name)
+    assert (merged.annotators, len(merged)) == ((), 60)
+    assert ((merged.same > 0.5) == np.load(tmp_path / "a.npy")).all()
+    np.testing.assert_allclose(merged.same, Pairs.read(file).merged().same)
+    np.testing.assert_allclose(merged.weight, Pairs.read(file).merged().weight, rtol=1e-5)
+
+
+def test_what_one_annotator_or_nobody_said_is_not_merged(tmp_path: Path) -> None:
+    for head, rows, who in (
+        ("left,right,same,annotator", ("a,b,1,ann", "b,c,0,ann"), "one annotator only"),
+        ("left,right,same,annotator", ("a,b,1,", "b,c,0,"), "no annotators"),
+        ("left,right,same", ("a,b,1", "b,c,0"), "no annotators"),
+    ):
+        file = write(tmp_path / "a.csv", head, *rows)
+        refused = run(file, "--merge", tmp_path / "b.csv").exception
+        assert isinstance(refused, InputError)
+        assert str(refused) == f"{file} names {who}, so that there is nothing to merge; leave --merge out."
+    assert not (tmp_path / "b.csv").exists()
+
+
+def test_answers_without_a_name_are_one_annotator(tmp_path: Path) -> None:
+    file = write(tmp_path / "a.csv", "left,right,same,annotator", "a,b,1,ann", "b,c,0,", "a,b,1,", "c,d,1,ann")
+    lines = run(file).output.splitlines()
+    assert "2 annotators, who disagree about 0 pairs:" in lines
+    assert [line.split()[0] for line in lines[-2:]] == ["ann", "(unnamed)"]
+
+
+def test_json_holds_all_that_is_printed(tmp_path: Path) -> None:
+    rows = ("a,b,1,1,x", "b,c,1,1,y", "a,c,0,1,x", "a,b,0,0.5,y", "d,d,1,1,x", "a,b,1,1,x", "e,f,0.7,1,x")
+    file = write(tmp_path / "a.csv", "left,right,same,weight,annotator", *rows)
+    result = run(file, "--json")
+    assert result.exit_code == 1
+    said = json.loads(result.output)
+    assert {name: said[name] for name in ("answers", "items", "same", "different", "undecided", "soft")} == {
+        "answers": 7,
+        "items": 6,
+        "same": 5,
+        "different": 2,
+        "undecided": 0,
+        "soft": 1,
+    }
+    assert (said["repeated"], said["self_pairs"], said["disputed"], said["contradictions"]) == (1, 1, 1, 2)
+    assert said["proofs"][0] == {"items": ["a", "b", "c"], "places": [2, 3, 4], "unit": "line"}
+    assert [each["annotator"] for each in said["annotators"]] == ["x", "y"]
+    assert [each["answers"] for each in said["annotators"]] == [5, 2]
+    assert not {"repair", "merge"} & said.keys()
+    printed = run(file).output
+    for each in said["annotators"]:
+        assert f"{100 * each['right']:.1f} %" in printed
+
+
+def test_json_says_what_was_written(tmp_path: Path) -> None:
+    file = by_three(tmp_path / "a.csv")
+    result = run(file, "--json", "--merge", tmp_path / "m.csv", "--repair", tmp_path / "r.csv")
+    assert result.exit_code == 0
+    said = json.loads(result.output)
+    assert said["merge"] == {"file": str(tmp_path / "m.csv"), "answers": 60, "doubtful": 0, "contradictions": 0}
+    assert said["repair"]["answers"] == len(Pairs.read(tmp_path / "r.csv"))
+    assert said["repair"]["answers"] + said["repair"]["dropped"] == 180
+
+
+def test_every_field_of_the_json_is_described(tmp_path: Path) -> None:
+    page = Path(__file__).parents[2] / "docs" / "check.md"
+    described = set(re.findall(r"`([a-z_]+)`", page.read_text()))
+    file = by_three(tmp_path / "a.csv")
+    said = json.loads(run(file, "--json", "--merge", tmp_path / "m.csv", "--repair", tmp_path / "r.csv").output)
+    inner = {name for field in ("annotators", "proofs") for each in said[field] for name in each}
+    assert said.keys() | inner | said["merge"].keys() | said["repair"].keys() <= described
+
+
 def test_bad_input_is_one_sentence_and_nothing_is_written(tmp_path: Path) -> None:
     file = write(tmp_path / "a.csv", "left,right,same", "a,b,perhaps")
     result = run(file, "--repair", tmp_path / "b.csv")
@@ -120,13 +211,15 @@ def test_bad_input_is_one_sentence_and_nothing_is_written(tmp_path: Path) -> Non
     write(file, "left,right,same", "a,b,1")
     (tmp_path / "folder.csv").mkdir()
     for name, message in (
-        ("b.txt", "ends neither"),
+        ("b.txt", "must end in .csv or .parquet"),
         ("folder.csv", "is a folder"),
-        ("a.csv/b.csv", "cannot be written"),
+        ("a.csv/b.csv", "cannot be made, for"),
+        ("a.csv", "holds the answers"),
     ):
-        refused = run(file, "--repair", tmp_path / name).exception
-        assert isinstance(refused, InputError)
-        assert message in str(refused)
+        for option in ("--repair", "--merge"):
+            refused = run(file, option, tmp_path / name).exception
+            assert isinstance(refused, InputError)
+            assert message in str(refused)
     assert sorted(path.name for path in tmp_path.rglob("*")) == ["a.csv", "folder.csv"]
 
 

@@ -401,3 +401,24 @@ def test_an_input_error_of_the_disk_is_one_of_reading(
     said = fit_blobs(blobs, blobs / "new")
     assert said.exit_code == 2
     assert said.stderr.startswith("likewise: pile/7.png cannot be read (Input/output error); set that right")
+
+
+def test_answers_of_several_annotators_are_merged(blobs: Path, run: Run, fit_blobs: Run) -> None:
+    given = Pairs.read(blobs / "answers.csv")
+    names, random = given.ids[given.left], np.random.default_rng(0)
+    columns = {"left": np.tile(names, 3), "right": np.tile(given.ids[given.right], 3)}
+    said = np.concatenate([given.same, given.same, random.random(len(given)) < 0.5])
+    annotator = np.repeat(["ann", "bob", "chance"], len(given))
+    Pairs.from_frame({**columns, "same": said, "annotator": annotator}).write(blobs / "answers.csv")
+    result = fit_blobs(blobs, blobs / "merged")
+    assert result.exit_code == 0, result.output
+    assert result.stdout.splitlines()[0] == (
+        f"{blobs / 'answers.csv'}: 720 answers of 3 annotators are merged into 240, by how reliable each annotator is; "
+        "likewise check shows it."
+    )
+    assert result.stderr == ""  # nothing contradicts
+    used = Pairs.read(blobs / "merged" / "answers.parquet")
+    merged = Pairs.read(blobs / "answers.csv").merged()
+    np.testing.assert_allclose(used.same, merged.same)
+    assert ((used.same > 0.5) == (given.same > 0.5)).all()
+    assert run("report", blobs / "merged").exit_code == 0

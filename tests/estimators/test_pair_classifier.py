@@ -191,6 +191,22 @@ def test_the_rate_of_wrong_answers_is_learned() -> None:
     assert model.score(X, Y) > 0.95
 
 
+def test_annotators_are_trusted_as_far_as_they_are_reliable() -> None:
+    random = np.random.default_rng(0)
+    known = np.stack([PAIRS.left, PAIRS.right], 1)
+    guessed = np.concatenate([known, random.integers(0, len(X), (800, 2))])
+    index, said = np.concatenate([known, known, guessed]), random.random(2 * len(known) + len(guessed)) < 0.5
+    said[: 2 * len(known)] = np.tile(PAIRS.same, 2) > 0.5
+    annotator = np.repeat(["ann", "bob", "chance"], [len(known), len(known), len(guessed)])
+    by_three = Pairs.from_arrays(index, said, annotator=annotator)
+    model = quick(unlabelled=False, starts=1).fit(X, pairs=by_three)
+    assert model.score(X, Y) > 0.97
+    held_out = model.held_out_
+    assert ((held_out.same > 0.5) == (Y[held_out.left] == Y[held_out.right])).all()  # nothing that was guessed
+    again = quick(unlabelled=False, starts=1).fit(X, pairs=by_three.merged())
+    np.testing.assert_array_equal(model.predict_proba(X), again.predict_proba(X))
+
+
 def test_contradicting_answers_are_repaired_with_a_warning() -> None:
     rows = np.concatenate([np.stack([PAIRS.left, PAIRS.right], 1)] * 2 + [[[PAIRS.left[0], PAIRS.right[0]]]])
     same = np.concatenate([PAIRS.same, PAIRS.same, [1 - PAIRS.same[0]]])

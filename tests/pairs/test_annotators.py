@@ -155,3 +155,28 @@ def test_without_annotators_there_is_nothing_to_judge() -> None:
     for call in (agreement, disagreements, reliability):
         with pytest.raises(InputError, match="add a column annotator"):
             call(Pairs.from_arrays([(0, 1)], [1]))
+
+
+def test_merged_answers_are_right_where_one_of_three_guesses() -> None:
+    random = np.random.default_rng(0)
+    truth = random.random(200) < 0.3
+    said = [np.where(random.random(200) < 0.05, ~truth, truth) for _ in range(2)] + [random.random(200) < 0.5]
+    index = np.tile(np.arange(400).reshape(200, 2), (3, 1))
+    pairs = Pairs.from_arrays(index, np.concatenate(said), annotator=np.repeat(["a", "b", "c"], 200))
+    merged = pairs.merged()
+    vote = np.mean(said, axis=0) > 0.5
+    sure = merged.weight > 0
+    assert merged.lines.tolist() == list(range(200))
+    assert ((merged.same > 0.5) == truth)[sure].mean() > 0.99 > (vote == truth).mean()
+    assert ((merged.same[~sure] > 0.1) & (merged.same[~sure] < 0.9)).all()
+    assert (merged.weight[sure] >= 0.5).all()
+    assert 0.8 < sure.mean() < 1
+    assert merged.merged() is merged
+
+
+def test_answers_of_weight_0_take_no_part_in_merging() -> None:
+    answers = {"left": [0, 0, 1, 2], "right": [1, 1, 2, 3], "same": [1, 0, 0, 1], "annotator": [*"abab"]}
+    merged = Pairs.from_frame({**answers, "weight": [1, 1, 1, 0]}).merged()
+    assert merged.right.tolist() == [1, 2]
+    alone = Pairs.from_frame({**answers, "weight": [1, 0, 1, 0]})
+    assert alone.merged() is alone

@@ -125,7 +125,6 @@ def test_numbers_are_rows_where_all_of_them_can_be(
         ("left,right,same,weight\na,b,1,1\na,c,0,-2\n", "line 3: weight must be a number of 0 or more, got '-2'."),
         ("left,right,same,weight\na,b,1,\n", "line 2: weight must be a number of 0 or more, got ''. Give each answer"),
         ("left,right,same,weight\na,b,1,1e39\n", "line 2: weight must be a number of 0 or more, got '1e39'."),
-        ("left,right,same,annotator\na,b,1,ann\na,b,1, \n", "line 3: annotator is empty. Name who answered"),
     ],
 )
 def test_what_is_refused(tmp_path: Path, text: str | bytes, message: str) -> None:
@@ -293,3 +292,16 @@ def test_parquet_without_rows_and_bytes_that_are_not_parquet(tmp_path: Path) -> 
     (tmp_path / "b.parquet").write_text("left,right,same\n")
     with pytest.raises(InputError, match=r"b.parquet cannot be read as Parquet"):
         Pairs.read(tmp_path / "b.parquet")
+
+
+@pytest.mark.parametrize("missing", ["", None])
+def test_some_answers_name_nobody(tmp_path: Path, missing: str | None) -> None:
+    columns: dict[str, Any] = {"left": [0, 1, 2], "right": [1, 2, 3], "same": [1, 0, 1]}
+    pairs = Pairs.read(write_table(tmp_path / "a.parquet", **columns, annotator=["ann", missing, missing]))
+    assert pairs.annotator is not None
+    assert (pairs.annotators, pairs.annotator.tolist()) == (("ann", ""), [0, 1, 1])
+    for name in ("b.csv", "b.parquet"):
+        pairs.write(tmp_path / name)
+        assert Pairs.read(tmp_path / name).annotators == ("ann", "")
+    nobody = Pairs.from_frame({**columns, "annotator": [missing] * 3})
+    assert (nobody.annotator, nobody.annotators) == (None, ())

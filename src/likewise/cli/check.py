@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from likewise.cli.options import ANSWERS
+from likewise.cli.places import check_file, writing
 from likewise.errors import InputError
 
 if TYPE_CHECKING:
     from likewise.pairs import Summary
 
 PROOFS = 20
+UNNAMED = "(unnamed)"  # annotator, where others have names
 LINKS = 12  # a longer chain is cut in the middle
 
 
@@ -24,33 +27,95 @@ def check(
         Path | None,
         typer.Option(help="Write the most credible consistent answers to this file.", show_default=False),
     ] = None,
+    merge: Annotated[
+        Path | None,
+        typer.Option(help="Write one answer for each pair, by how reliable each annotator is.", show_default=False),
+    ] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print everything as JSON.")] = False,
 ) -> None:
     """Count answers, prove contradictions, judge annotators.
 
-    Exit code 0: the answers are consistent, or --repair wrote ones that are. 1: they contradict one another. 2: a
+    With several annotators, --merge weighs what each of them says about a pair: same is the probability that the two
+    are the same, and weight the information in it, 0 where it is as good as a guess. fit does the same by itself.
+
+    Exit code 0: the answers are consistent, or --repair or --merge wrote others. 1: they contradict one another. 2: a
     file cannot be read or written.
     """
     from likewise.pairs import Pairs, summarise
-    from likewise.pairs.files import check_suffix
 
-    if repair is not None:
-        check_suffix(repair)
-        if repair.is_dir():
-            raise InputError(f"{repair} is a folder; give --repair the name of a file.")
+    for path, option in ((repair, "--repair"), (merge, "--merge")):
+        if path is not None:
+            check_file(path, option, (".csv", ".parquet"))
+            if path.resolve() == file.resolve():
+                raise InputError(f"{path} holds the answers; give {option} another name.")
     pairs = Pairs.read(file)
+    if merge is not None and len(pairs.annotators) < 2:
+        have = "one annotator only" if pairs.annotators else "no annotators"
+        raise InputError(f"{file} names {have}, so that there is nothing to merge; leave --merge out.")
     summary = summarise(pairs, PROOFS)
-    for line in report(str(file), summary):
-        typer.echo(line)
+    record = {"file": str(file), **as_record(summary)}
+    lines = list(report(str(file), summary))
+
+    if merge is not None:
+        merged = pairs.merged()
+        with writing(merge, "--merge"):
+            merged.write(merge)
+        doubtful, contradicted = int((merged.weight == 0).sum()), merged.closure().n_contradicted
+        counts = {"answers": len(merged), "doubtful": doubtful, "contradictions": contradicted}
+        record["merge"] = {"file": str(merge), **counts}
+        left = f"{_count(doubtful, 'pair')} too doubtful to count, {_count(contradicted, 'contradiction')}"
+        lines.append(f"\nWrote {merge}: {_count(len(merged), 'answer')} out of {len(pairs):,}; {left}.")
     if repair is not None:
         kept, dropped, exact = pairs.repair()
-        try:
+        with writing(repair, "--repair"):
             kept.write(repair)
-        except OSError as error:
-            raise InputError(f"{repair} cannot be written ({error.strerror}); give --repair another place.") from error
+        record["repair"] = {"file": str(repair), "answers": len(kept), "dropped": len(dropped), "exact": exact}
         how = "No consistent answers weigh more" if exact else "Consistent answers that weigh more may exist"
-        typer.echo(f"\nWrote {repair}: {len(kept):,} answers, {len(dropped):,} dropped. {how}.")
-    elif summary.closure.n_contradicted:
+        lines.append(f"\nWrote {repair}: {len(kept):,} answers, {len(dropped):,} dropped. {how}.")
+
+    for line in [json.dumps(record, indent=2)] if as_json else lines:
+        typer.echo(line)
+    if repair is None and merge is None and summary.closure.n_contradicted:
         raise typer.Exit(1)
+
+
+def as_record(summary: Summary) -> dict[str, Any]:
+    """What --json prints, as docs/check.md describes it."""
+    closure, judged, agreed = summary.closure, summary.reliability, summary.agreement
+    record: dict[str, Any] = {
+        "answers": summary.answers,
+        "items": summary.items,
+        "same": summary.same,
+        "different": summary.different,
+        "undecided": summary.undecided,
+        "soft": summary.soft,
+        "repeated": summary.repeated,
+        "self_pairs": summary.self_pairs,
+        "implied_same": closure.implied_same,
+        "implied_different": closure.implied_different,
+        "contradictions": closure.n_contradicted,
+        "proofs": [
+            {"items": list(proof.items), "places": list(proof.lines), "unit": proof.unit}
+            for proof in summary.contradictions
+        ],
+        "disputed": summary.disputed,
+        "annotators": [],
+    }
+    if judged is not None and agreed is not None:
+        figures = zip(
+            judged.annotators,
+            judged.n_answers.tolist(),
+            judged.accuracy.tolist(),
+            judged.sensitivity.tolist(),
+            judged.specificity.tolist(),
+            agreed.with_others().tolist(),
+            strict=True,
+        )
+        names = ("annotator", "answers", "right", "same_as_same", "different_as_different", "kappa")
+        record["annotators"] = [
+            {name: None if value != value else value for name, value in zip(names, row, strict=True)} for row in figures
+        ]
+    return record
 
 
 def report(name: str, summary: Summary) -> Iterator[str]:
@@ -83,10 +148,11 @@ def _annotators(summary: Summary) -> Iterator[str]:
     if judged is None or agreed is None:
         return
     yield f"\n{_count(len(judged.annotators), 'annotator')}, who disagree about {_count(summary.disputed, 'pair')}:"
-    width = max(len("annotator"), *map(len, judged.annotators))
+    names = [name or UNNAMED for name in judged.annotators]
+    width = max(len("annotator"), *map(len, names))
     yield f"  {'annotator':<{width}}    answers    right  same as same  different as different  kappa"
     kappa = agreed.with_others()
-    for place, name in enumerate(judged.annotators):
+    for place, name in enumerate(names):
         figures = (judged.accuracy[place], judged.sensitivity[place], judged.specificity[place])
         right, same, different = (f"{100 * figure:.1f} %" for figure in figures)
         agrees = f"{kappa[place]:.2f}" if kappa[place] == kappa[place] else "-"

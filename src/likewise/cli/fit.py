@@ -116,7 +116,18 @@ def _read(
     answers = Pairs.read(path)
     if stream.names:
         answers.index(stream.names)
-    return lambda given: find_answers(answers, given)
+    return lambda given: find_answers(_merged(answers), given)
+
+
+def _merged(answers: Pairs) -> Pairs:
+    """One answer for each pair, where there are several annotators."""
+    merged = answers.merged()
+    if merged is not answers:
+        typer.echo(
+            f"{answers.source.file}: {len(answers):,} answers of {len(answers.annotators)} annotators are merged into "
+            f"{len(merged):,}, by how reliable each annotator is; likewise check shows it."
+        )
+    return merged
 
 
 def _unit(answers: Pairs | LargeAnswers) -> str:
@@ -210,7 +221,8 @@ def _introduction(items: Path, given: Given, answers: Pairs | LargeAnswers, clas
     from likewise.pairs import Pairs
 
     if isinstance(answers, Pairs):
-        same, different = int((answers.same > 0.5).sum()), int((answers.same < 0.5).sum())
+        counted = answers.weight > 0
+        same, different = int((counted & (answers.same > 0.5)).sum()), int((counted & (answers.same < 0.5)).sum())
     else:
         same, different = answers.n_same, answers.n_different
     yield items_in_words(items, given)

@@ -132,6 +132,7 @@ class PairClassifier(NetworkClassifier):
 
         Answers by id need `ids`, one for each row of X, unless X has them itself: it is a DataFrame whose index holds
         them, or made of paths. Answers may also stand in y, as `pairs.target(len(X))`, so that they follow a split.
+        Answers of several annotators are merged first, by how reliable each of them is (`Pairs.merged`).
         X may be an `ArrayOnDisk`, and the answers `LargeAnswers`, where they do not fit into memory.
         `sample_weight` has one value an answer or, with y alone, an item. y also gives the outputs their names; where
         there are answers beside it, that is all it does.

@@ -85,10 +85,14 @@ def answers_task(
 ) -> Task:
     """Answers about the items, whose positions `pairs` has; contradicting ones are dropped unless noise is modelled.
 
+    Those of several annotators are merged first: that looks at each pair alone, so that nothing leaks from what is held
+    out into what is learned from.
+
     What is dropped is noted down in the folder `run`: a repair that ran out of time may come out otherwise again.
     """
     if weight is not None:
         pairs = replace(pairs, weight=pairs.weight * _weights(weight, len(pairs)))
+    pairs = pairs.merged()
     pairs = pairs.select((pairs.weight > 0) & (pairs.same != 0.5) & (pairs.left != pairs.right))
     _check(pairs, n_classes)
     if not noisy and pairs.closure().n_contradicted:

@@ -32,7 +32,6 @@ REMEDIES = {
     "right": "Give two items in each row.",
     "same": "Use 1 for same, 0 for different.",
     "weight": "Give each answer a weight, or remove the column.",
-    "annotator": "Name who answered, or remove the column.",
 }
 
 Ints = NDArray[np.int64]
@@ -54,6 +53,8 @@ def column(name: str, values: object, source: Source) -> Column:
             raise InputError(f"{name} holds values of several or unknown kinds ({error}); give one kind.") from error
     if pa.types.is_dictionary(made.type):
         made = made.cast(made.type.value_type)
+    if name == "annotator":
+        made = pc.fill_null(_as_text(name, made), "")
     if made.null_count:
         row = int(np.argmax(np.asarray(made.is_null())))
         raise _empty(name, source.place(row))
@@ -143,11 +144,14 @@ def weights(given: Column, source: Source) -> Floats:
     return weight if codes is None else weight[codes]
 
 
-def names(given: Column, source: Source) -> tuple[NDArray[np.int32], tuple[str, ...]]:
-    """A code for each row and the name of each code, in the order they first appear."""
+def names(given: Column) -> tuple[NDArray[np.int32] | None, tuple[str, ...]]:
+    """A code for each row and the name of each code, in the order they first appear; none where nobody is named.
+
+    Where some are named and others are not, those without a name are one annotator, whose name is empty.
+    """
     codes, values = encode(_as_text("annotator", given))
-    refuse_empty("annotator", codes, values, source)
-    return codes, tuple(values.to_pylist())
+    found = tuple(values.to_pylist())
+    return (None, ()) if found == ("",) else (codes, found)
 
 
 def encode(text: Column) -> tuple[NDArray[np.int32], Any]:

@@ -15,6 +15,7 @@ from likewise.errors import InputError
 from likewise.pairs import columns, files
 from likewise.pairs.closure import Closure, close
 from likewise.pairs.contradictions import Contradiction, find_contradictions
+from likewise.pairs.dawid_skene import reliability
 from likewise.pairs.ids import item_ids, lookup
 from likewise.pairs.keys import occurring, places
 from likewise.pairs.repair import Repair, repair
@@ -22,6 +23,7 @@ from likewise.pairs.sampling import distinct_numbers, n_pairs, pair_numbered
 from likewise.pairs.source import Source
 from likewise.pairs.target import PairTarget
 
+SURE = 0.5  # bits of information that a merged answer must hold to count
 MOST_PAIRS = 50_000_000  # that are made from labels without being asked for by number
 
 Ints = NDArray[np.int64]
@@ -183,7 +185,7 @@ class Pairs:
         left, right, ids, n_items = columns.items(made["left"], made["right"], source)
         same = columns.answers(made["same"], source)
         weight = columns.weights(made["weight"], source) if "weight" in made else np.ones(len(same), dtype=np.float32)
-        annotator, annotators = columns.names(made["annotator"], source) if "annotator" in made else (None, ())
+        annotator, annotators = columns.names(made["annotator"]) if "annotator" in made else (None, ())
         return cls(
             left,
             right,
@@ -288,6 +290,26 @@ class Pairs:
     def target(self, ids: int | Sequence[object] | NDArray[Any]) -> PairTarget:
         """The answers as scikit-learn's y, about a number of items or those with these ids; see `PairTarget`."""
         return PairTarget(self.index(ids))
+
+    def merged(self) -> Pairs:
+        """One answer for each pair out of those of several annotators, by how reliable each of them is.
+
+        `same` is the probability given all answers about the pair, and `weight` the information in it, from 0 to 1 (see
+        `reliability`). Below half a bit, where `same` is between 0.11 and 0.89, the weight is 0: such an answer counts
+        as not given, for a chain of guesses would join classes. Answers of one annotator, or of nobody in particular,
+        stay as they are.
+
+        >>> asked, truth = [(0, other) for other in range(1, 41)], [1, 0] * 20
+        >>> said = [*truth, *truth, *[1] * 40]  # carl says "same" whatever he sees
+        >>> Pairs.from_arrays(asked * 3, said, annotator=np.repeat(["ann", "bob", "carl"], 40)).merged()
+        Pairs(40 answers about 41 items: 20 same, 20 different)
+        """
+        given = self.select(self.weight > 0)
+        if given.annotator is None or len(np.unique(given.annotator)) < 2:
+            return self
+        merged = reliability(given).merge()
+        merged = replace(merged, weight=np.where(merged.weight < SURE, np.float32(0), merged.weight))
+        return merged.select(np.argsort(merged.lines))
 
     def closure(self) -> Closure:
         """What the answers imply about all pairs; see `Closure`."""
