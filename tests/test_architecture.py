@@ -15,7 +15,7 @@ SOURCE = Path(likewise.__file__).parent
 
 # A room may import from those on earlier lines, and from itself; rooms on one line keep apart.
 ORDER = [
-    {"atomic", "errors", "files", "machine"},
+    {"atomic", "errors", "files", "machine", "unknown"},
     {"distributed"},
     {"criteria", "pairs", "evaluation", "datasets"},
     {"networks", "supervision", "clustering"},

@@ -135,7 +135,7 @@ def test_every_item_labelled_is_said(blobs: Path, run: Run, write_rows: Run) -> 
 
 REFUSED = {
     "no labels": ([], (), "holds no labels"),
-    "labels that are none": ([("b00", ""), ("b01", "-1")], (), "holds no labels"),
+    "labels that are none": ([("b00", ""), ("b01", "-1"), ("b02", "-100")], (), "holds no labels"),
     "one class": ([("b00", "ant"), ("b01", "ant")], (), "y holds one class, ant; label items of at least two"),
     "an unknown id": (
         [("b00", "ant"), ("b99", "bee")],

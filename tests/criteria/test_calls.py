@@ -108,6 +108,20 @@ def test_labels_may_be_any_whole_numbers(criterion) -> None:  # type: ignore[no-
 
 
 @BOTH
+@pytest.mark.parametrize("reduction", ["mean", "sum", "none"])
+@pytest.mark.parametrize("dtype", [torch.int8, torch.int64])
+def test_torchs_ignore_index_is_unknown_too(criterion, reduction: str, dtype: torch.dtype) -> None:  # type: ignore[no-untyped-def]
+    """nn.CrossEntropyLoss ignores -100; both may stand beside each other."""
+    ignored = LABELS.masked_fill(LABELS < 0, -100).to(dtype)
+    mixed = ignored.clone()
+    mixed[5] = -1
+    expected = criterion(LOGITS, LABELS, reduction=reduction)
+    assert float(expected.sum()) > 0
+    for labels in (ignored, mixed):
+        assert torch.equal(criterion(LOGITS, labels, reduction=reduction), expected)
+
+
+@BOTH
 def test_labels_with_weights(criterion) -> None:  # type: ignore[no-untyped-def]
     weights = torch.rand(9, 9)
     weights = weights + weights.T
@@ -176,6 +190,7 @@ PAIRS = torch.tensor([[0, 1], [1, 2]])
         (((torch.zeros(3, 4), LABELS), {}), r"integer labels \(3,\)"),
         (((torch.zeros(3, 4), torch.zeros(3)), {}), "integer labels"),
         (((torch.zeros(3, 4), torch.tensor([0, 1, -2])), {}), "got -2"),
+        (((torch.zeros(3, 4), torch.tensor([0, -7, -100])), {}), "-1 or -100 where unknown, got -7"),
         (((torch.zeros(3, 4), torch.zeros(3, 4)), {}), r"same must have shape \(3, 3\)"),
         (((torch.zeros(3, 4), torch.full((3, 3), 1.5)), {}), "between 0 .* got 1.5"),
         (((torch.zeros(3, 4), torch.full((3, 3), -1)), {}), "between 0 .* got -1"),

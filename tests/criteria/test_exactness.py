@@ -180,3 +180,84 @@ def test_constant_target_is_the_reference_codes_gradient() -> None:
     assert exact.grad is not None
     assert leaf.grad is not None
     assert torch.allclose(leaf.grad.double(), exact.grad, atol=1e-6)
+
+
+INF = torch.inf
+
+
+@pytest.mark.parametrize("name", ["mcl", "kcl"])
+@pytest.mark.parametrize("form", ["labels", "matrix", "listed"])
+def test_an_output_that_is_closed_to_all_is_as_if_it_were_not_there(name: str, form: str) -> None:
+    """Logits of -inf, as in masked softmax."""
+    logits, labels = situation("random", 3)
+    masked = torch.cat([logits[:, :2], torch.full((20, 1), -INF), logits[:, 2:]], 1)
+    pairs = torch.combinations(torch.arange(20))
+    same = (labels[:, None] == labels).float()
+    results = []
+    for z in (logits, masked):
+        leaf = z.clone().requires_grad_()
+        if form == "listed":
+            loss = CRITERION[name](leaf, same[pairs[:, 0], pairs[:, 1]], pairs=pairs)
+        else:
+            loss = CRITERION[name](leaf, labels if form == "labels" else same)
+        loss.backward()
+        assert leaf.grad is not None
+        results.append((loss.detach(), leaf.grad))
+    (loss, gradient), (masked_loss, masked_gradient) = results
+    torch.testing.assert_close(masked_loss, loss)
+    assert masked_gradient[:, 2].count_nonzero() == 0
+    torch.testing.assert_close(masked_gradient[:, [0, 1, 3, 4, 5]], gradient, rtol=1e-4, atol=1e-7)
+
+
+# Logits, and what the pair costs by MCL and by KCL if it is the same, and if it is different
+CLOSED = {
+    "nothing in common": ([[1.0, -INF, -INF], [-INF, 2.0, 2.0]], (INF, 0.0), (INF, 0.0)),
+    "one output in common": ([[0.0, 0.0, -INF], [-INF, 0.0, 0.0]], (math.log(4), math.log(4 / 3)), (INF, 0.0)),
+    "both sure of one": ([[1.0, -INF, -INF], [2.0, -INF, -INF]], (0.0, INF), (0.0, 4.0)),
+    "one has more": ([[0.0, 0.0, 0.0], [0.0, 0.0, -INF]], (math.log(3), math.log(1.5)), (INF, 2 - math.log(1.5))),
+}
+
+
+@pytest.mark.parametrize("case", CLOSED)
+@pytest.mark.parametrize("name", ["mcl", "kcl"])
+@pytest.mark.parametrize("form", ["labels", "matrix", "listed", "one by one"])
+def test_what_pairs_with_closed_outputs_cost(case: str, name: str, form: str) -> None:
+    """An answer that is ruled out costs inf and pulls at nothing; the gradient of all else stays finite."""
+    values, by_mcl, by_kcl = CLOSED[case]
+    for same, expected in zip((1.0, 0.0), by_mcl if name == "mcl" else by_kcl, strict=True):
+        logits = torch.tensor(values, requires_grad=True)
+        pair = torch.tensor([[0, 1]])
+        if form == "labels":
+            loss = CRITERION[name](logits, torch.tensor([0, 0 if same else 1]))
+        elif form == "matrix":
+            loss = CRITERION[name](logits, torch.tensor([[torch.nan, same], [torch.nan, torch.nan]]))
+        elif form == "listed":
+            loss = CRITERION[name](logits, torch.tensor([same, torch.nan]), pairs=pair[[0, 0]])
+        else:
+            loss = {"mcl": mcl, "kcl": kcl}[name](logits, torch.tensor([same]), pairs=pair, reduction="none")[0]
+        assert loss.item() == pytest.approx(expected, rel=1e-5, abs=1e-20)
+        loss.backward()
+        assert logits.grad is not None
+        assert bool(logits.grad.isfinite().all())
+
+
+@pytest.mark.parametrize("name", ["mcl", "kcl"])
+def test_pairs_that_do_not_count_may_be_ruled_out(name: str) -> None:
+    """Unknown pairs, and an item with itself, have weight 0, and 0 times inf must not become NaN."""
+    logits = torch.tensor([[1.0, -INF], [-INF, 2.0], [1.0, -INF], [0.5, 1.0]], requires_grad=True)
+    nan = torch.nan
+    same = torch.tensor([[0, nan, nan, 0], [nan, 0, nan, 0], [nan, nan, 0, nan], [nan, nan, nan, 0]])
+    loss = CRITERION[name](logits, same)
+    only = CRITERION[name](logits, torch.zeros(2), pairs=torch.tensor([[0, 3], [1, 3]]))
+    torch.testing.assert_close(loss, only)
+    loss.backward()
+    assert logits.grad is not None
+    assert bool(logits.grad.isfinite().all())
+    assert logits.grad[2].count_nonzero() == 0
+    assert logits.grad[3].count_nonzero() == 2
+
+
+def test_soft_answers_with_closed_outputs() -> None:
+    logits = torch.tensor([[1.0, -INF], [-INF, 2.0]])
+    assert kcl(logits, torch.tensor([0.25]), pairs=torch.tensor([[0, 1]])).item() == INF
+    assert mcl(logits, torch.tensor([0.25]), pairs=torch.tensor([[0, 1]])).item() == INF

@@ -57,6 +57,7 @@ def test_keys_of_an_npz(tmp_path: Path, key: str, label_key: str) -> None:
     ("labels", "index", "names"),
     [
         ([7, 3, -1, 7, 3], [1, 0, -1, 1, 0], ("3", "7")),
+        ([7, 3, -100, 7, -1], [1, 0, -1, 1, -1], ("3", "7")),
         (["dog", "cat", "dog", "ox", "cat"], [1, 0, 1, 2, 0], ("cat", "dog", "ox")),
         ([True, False, True, True, True], [1, 0, 1, 1, 1], ("0", "1")),
         ([-1] * 5, [-1] * 5, ()),

@@ -10,6 +10,9 @@ from likewise.estimators.partial_labels import hold_out_labels, read_partial_lab
 
 SAID = [
     ([2, -1, 5, 2], [2, 5]),
+    ([2, -100, 5, 2], [2, 5]),
+    (["b", "-100", "c", "b"], ["b", "c"]),
+    (np.array(["b", -100, "c", "b"], dtype=object), ["b", "c"]),
     (np.array([2.0, -1.0, 5.0, 2.0]), [2.0, 5.0]),
     (["b", "", "c", "b"], ["b", "c"]),
     (["b", "-1", "c", "b"], ["b", "c"]),

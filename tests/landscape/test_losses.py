@@ -8,6 +8,7 @@ from collections.abc import Callable
 import pytest
 import torch
 
+from likewise.criteria import kcl, mcl
 from likewise.errors import InputError
 from likewise.landscape.losses import FixedBatch, chance_level, check_losses, mean_loss
 
@@ -23,9 +24,10 @@ def test_means_are_over_all_items_or_pairs_of_all_batches(
     assert mean_loss(loss, logits, batches) == pytest.approx(wanted, rel=1e-5)
 
 
-def test_unknown_labels_count_for_nothing() -> None:
+@pytest.mark.parametrize("unknown", [-1, -100])
+def test_unknown_labels_count_for_nothing(unknown: int) -> None:
     known = FixedBatch(torch.zeros(2, 1), torch.tensor([0, 1]))
-    more = FixedBatch(torch.zeros(3, 1), torch.tensor([0, -1, 1]))
+    more = FixedBatch(torch.zeros(3, 1), torch.tensor([0, unknown, 1]))
     logits = torch.tensor([[2.0, 0.0], [9.0, 9.0], [1.0, 0.0]])
     for loss in ("ce", "mcl", "kcl"):
         assert mean_loss(loss, [logits], [more]) == pytest.approx(mean_loss(loss, [logits[[0, 2]]], [known]))
@@ -42,6 +44,15 @@ def test_answers_are_the_pairs_they_speak_of() -> None:
     for weights, wanted in ((None, (agree + differ) / 2), (weight, (3 * agree + differ) / 4)):
         batch = FixedBatch(torch.zeros(3, 1), same, weights)
         assert mean_loss("mcl", [logits], [batch]) == pytest.approx(wanted, rel=1e-5)
+
+
+def test_answers_below_the_diagonal_count() -> None:
+    same = torch.full((3, 3), torch.nan)
+    same[1, 0], same[1, 2] = 1.0, 0.0
+    batch = FixedBatch(torch.zeros(3, 1), same)
+    logits = torch.tensor([[1.0, 0.0], [0.0, 0.0], [0.0, 3.0]])
+    for loss, criterion in (("mcl", mcl), ("kcl", kcl)):
+        assert mean_loss(loss, [logits], [batch]) == pytest.approx(float(criterion(logits, same)), rel=1e-5)
 
 
 def test_chance_level_is_that_of_equal_outputs(batches: tuple[FixedBatch, ...]) -> None:

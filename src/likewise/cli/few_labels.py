@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from likewise.cli.items import Given
 from likewise.errors import InputError
+from likewise.unknown import UNKNOWN
 
 if TYPE_CHECKING:
     import numpy as np
@@ -50,7 +51,7 @@ def read_few_labels(path: Path) -> FewLabels:
     columns = [_called(ID_NAMES, rows), _called(LABEL_NAMES, rows)]
     _, texts = rows.read_text(columns)
     ids, labels = (pc.fill_null(pc.utf8_trim_whitespace(texts[column]), "").to_pylist() for column in columns)
-    known = [row for row, label in enumerate(labels) if label not in ("", "-1")]
+    known = [row for row, label in enumerate(labels) if label not in ("", *map(str, UNKNOWN))]
     if not known:
         raise InputError(f"{path} holds no labels; give at least one row: an id and the name of its class.")
     return FewLabels(rows, known, [ids[row] for row in known], [labels[row] for row in known])

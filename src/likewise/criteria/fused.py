@@ -2,7 +2,10 @@
 
 A criterion is a `Kernel`. It looks at the logits once, then is shown tiles of pairs; for each it gives the losses and
 adds to running sums of size (b, K), from which the gradient follows at the end. Value and gradient are thus computed
-together, in the forward pass; the backward pass only scales.
+together, in the forward pass; the backward pass only scales, in the kernel's precision, and casts last: in float16 most
+of the gradient would be zero before a loss scale could save it.
+
+The host never waits for the device in the middle of the tiles: what has to be known is asked before or after them.
 
 While a batch is shared out over ranks (see `likewise.distributed`), each rank has all logits and is shown its part of
 the pairs, and the sums are added up: two numbers and (b, K) of them, never anything of size (b, b).
@@ -10,16 +13,15 @@ the pairs, and the sums are added up: two numbers and (b, K) of them, never anyt
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, nullcontext
-from dataclasses import replace
 from typing import Any, Literal, Protocol
 
 import torch
 from torch import Tensor
 
 from likewise.criteria.tables import PairTable
-from likewise.criteria.targets import Grid, Listing, Tile, read_target
+from likewise.criteria.targets import Grid, Listing, Tile, read_call, spread
 from likewise.distributed import add_up, share_at_hand
 
 Reduction = Literal["mean", "sum", "none"]
@@ -29,12 +31,16 @@ class Kernel(Protocol):
     """The mathematics of one criterion on one batch; with `learn` off, the sums for the gradient are skipped."""
 
     dtype: torch.dtype
+    postponed: list[Tensor]  # how many pairs of each part shown so far counted as 0 and are to be shown `in_log_space`
 
     def tile(self, tile: Tile) -> Tensor:
         """Weighted losses of a tile, (rows, columns), before its share."""
 
     def listed(self, pairs: Listing) -> Tensor:
         """Weighted losses of listed pairs, (P,)."""
+
+    def in_log_space(self, part: Tile | Listing, count: int) -> Tensor:
+        """Weighted losses of the postponed pairs of a part, of which there are `count`, and zeros elsewhere."""
 
     def gradient(self) -> Tensor:
         """The gradient of the sum of all losses shown so far, with respect to the logits, (b, K)."""
@@ -55,20 +61,35 @@ def criterion(
     """Apply a kernel to a call in any of the three forms."""
     if reduction not in ("mean", "sum", "none"):
         raise ValueError(f"reduction must be 'mean', 'sum' or 'none', got {reduction!r}.")
-    taking_part, target = read_target(logits, same, pairs, weight, self_pairs)
+    taking_part, target, rows = read_call(logits, same, pairs, weight, self_pairs)
     if reduction == "none":
         losses: Tensor = _EachLoss.apply(taking_part, make, target)  # type: ignore[no-untyped-call]
-        if len(taking_part) == len(logits) or not isinstance(same, Tensor):
-            return losses
-        known = same.to(logits.device) >= 0
-        whole = losses.new_zeros(len(logits), len(logits))
-        return whole.masked_scatter(known[:, None] & known[None, :], losses)
-    value: Tensor = _TotalLoss.apply(taking_part, make, target, reduction == "mean")  # type: ignore[no-untyped-call]
+        return losses if rows is None else spread(losses, rows, len(logits))
+    learn = torch.is_grad_enabled() and taking_part.requires_grad
+    value: Tensor = _TotalLoss.apply(taking_part, make, target, reduction == "mean", learn)[0]  # type: ignore[no-untyped-call]
     return value
 
 
 def _losses(kernel: Kernel, part: Tile | Listing) -> Tensor:
     return kernel.tile(part) if isinstance(part, Tile) else kernel.listed(part)
+
+
+def _postponed(kernel: Kernel, parts: Iterator[Tile | Listing]) -> Iterator[tuple[Tile | Listing, Tensor]]:
+    """The same parts once more, of which those with postponed pairs are given, with the losses of these."""
+    if not kernel.postponed:
+        return
+    counts = torch.stack(kernel.postponed).tolist()  # the host waits once for all parts
+    if any(counts):
+        for part, count in zip(parts, counts, strict=True):
+            if count:
+                yield part, kernel.in_log_space(part, count)
+
+
+def _inverse(count: float | Tensor) -> float | Tensor:
+    """1 / count, and 0 where nothing counts."""
+    if isinstance(count, Tensor):
+        return torch.where(count > 0, 1 / count, 0.0)
+    return 1 / count if count > 0 else 0.0
 
 
 def _full_precision(device: str) -> AbstractContextManager[object]:
@@ -77,77 +98,140 @@ def _full_precision(device: str) -> AbstractContextManager[object]:
 
 
 class _TotalLoss(torch.autograd.Function):
-    """The sum or mean of the losses of all pairs, with its gradient computed in the same pass."""
+    """The sum or mean of the losses of all pairs and, to learn from, its gradient, (b, K) in the kernel's type.
+
+    It is written so that `torch.func` can transform it: what the backward pass needs is an output.
+    """
 
     @staticmethod
-    def forward(ctx: Any, logits: Tensor, make: MakeKernel, target: Grid | Listing, mean: bool) -> Tensor:
-        learn = ctx.needs_input_grad[0]
+    def forward(
+        logits: Tensor, make: MakeKernel, target: Grid | Listing, mean: bool, learn: bool
+    ) -> tuple[Tensor, Tensor]:
         with _full_precision(logits.device.type):
             kernel = make(logits, learn)
-            total = count = 0.0
             batch = share_at_hand()
             who = (batch.rank, batch.size) if batch.is_part else (0, 1)
+            wide = kernel.dtype if logits.device.type == "mps" else torch.float64
+            total = torch.zeros((), dtype=wide, device=logits.device)
+            count: float | Tensor = 0.0  # a number of pairs, or on the device, the sum of their weights
             for part in target.parts(logits.shape[1], kernel.dtype, *who):
-                total += part.share * float(_losses(kernel, part).sum())
-                count += part.count() if mean else 0.0
+                total.add_(_losses(kernel, part).sum(), alpha=part.share)
+                count = count + part.count()
+            for part, losses in _postponed(kernel, target.parts(logits.shape[1], kernel.dtype, *who)):
+                total.add_(losses.sum(), alpha=part.share)
             if batch.is_part:
-                total, count = add_up(torch.tensor([total, count], dtype=torch.float64)).tolist()
-            scale = (1.0 / count if count > 0 else 0.0) if mean else 1.0
-            if learn:
-                gradient = add_up(kernel.gradient()) if batch.is_part else kernel.gradient()
-                ctx.save_for_backward(logits, gradient.mul_(scale).to(logits.dtype))
-            return torch.scalar_tensor(total * scale, dtype=kernel.dtype, device=logits.device)
+                total, count = add_up(torch.stack([total, torch.as_tensor(count).to(total)]))
+            scale = _inverse(count) if mean else 1.0
+            value = (total * scale).to(kernel.dtype)
+            if not learn:
+                return value, torch.empty(0, device=logits.device)
+            gradient = add_up(kernel.gradient()) if batch.is_part else kernel.gradient()
+            return value, gradient.mul_(scale)
 
     @staticmethod
-    def backward(ctx: Any, upstream: Tensor) -> tuple[Tensor, None, None, None]:
+    def setup_context(ctx: Any, inputs: tuple[Any, ...], output: tuple[Tensor, Tensor]) -> None:
+        ctx.set_materialize_grads(False)
+        ctx.mark_non_differentiable(output[1])
+        ctx.save_for_backward(inputs[0], output[1])
+
+    @staticmethod
+    def backward(ctx: Any, upstream: Tensor | None, _: None) -> tuple[Tensor | None, None, None, None, None]:
         logits, gradient = ctx.saved_tensors
-        return _once(logits, gradient) * upstream.to(gradient.dtype), None, None, None
+        if upstream is None:
+            return None, None, None, None, None
+        scaled = _once(logits, gradient) * upstream.to(gradient.dtype)
+        return scaled.to(logits.dtype), None, None, None, None
+
+    @staticmethod
+    def jvp(ctx: Any, *tangents: Any) -> Any:
+        raise RuntimeError(BACKWARD_ONLY)
+
+    @staticmethod
+    def vmap(info: Any, in_dims: tuple[Any, ...], logits: Tensor, *settings: Any) -> tuple[Any, tuple[int, int]]:
+        values, gradients = zip(*(_TotalLoss.apply(one, *settings) for one in logits.unbind(in_dims[0])), strict=True)  # type: ignore[no-untyped-call]
+        return (torch.stack(values), torch.stack(gradients)), (0, 0)
 
 
 class _EachLoss(torch.autograd.Function):
     """The loss of each pair: (P,), or (b, b) with the losses above the diagonal and zeros below."""
 
     @staticmethod
-    def forward(ctx: Any, logits: Tensor, make: MakeKernel, target: Grid | Listing) -> Tensor:
-        ctx.save_for_backward(logits)
-        ctx.make, ctx.target = make, target
+    def forward(logits: Tensor, make: MakeKernel, target: Grid | Listing) -> Tensor:
         with _full_precision(logits.device.type):
             kernel = make(logits, False)
             shape = (len(target.left),) if isinstance(target, Listing) else (len(logits), len(logits))
             each = torch.zeros(shape, dtype=kernel.dtype, device=logits.device)
-            start = 0
             for part in target.parts(logits.shape[1], kernel.dtype):
-                losses = _losses(kernel, part)
-                if isinstance(part, Listing):
-                    each[start : start + len(losses)] = losses
-                    start += len(losses)
-                else:  # a square tile has each pair twice, and a self-pair counts one half
-                    losses = losses.triu(1) + losses.triu().tril() / 2 if part.square else losses
-                    each[part.rows, part.columns] = losses
+                _add_to(each, part, _losses(kernel, part))
+            for part, losses in _postponed(kernel, target.parts(logits.shape[1], kernel.dtype)):
+                _add_to(each, part, losses)
             return each
 
     @staticmethod
+    def setup_context(ctx: Any, inputs: tuple[Tensor, MakeKernel, Grid | Listing], output: Tensor) -> None:
+        logits, ctx.make, ctx.target = inputs
+        ctx.save_for_backward(logits)
+
+    @staticmethod
     def backward(ctx: Any, upstream: Tensor) -> tuple[Tensor, None, None]:
-        (logits,) = ctx.saved_tensors
-        with _full_precision(logits.device.type), torch.no_grad():
-            kernel = ctx.make(logits, True)
-            upstream = upstream.to(kernel.dtype)
-            start = 0
-            for part in ctx.target.parts(logits.shape[1], kernel.dtype):
-                if isinstance(part, Listing):
-                    factor = upstream[start : start + len(part.left)]
-                    start += len(part.left)
-                else:
-                    factor = upstream[part.rows, part.columns]
-                    factor = factor.triu() + factor.triu(1).T if part.square else factor
-                weight = factor if part.weight is None else part.weight * factor
-                _losses(kernel, replace(part, weight=weight))
-            gradient = kernel.gradient().to(logits.dtype)
-        return _once(logits, gradient), None, None
+        return _EachGradient.apply(*ctx.saved_tensors, upstream, ctx.make, ctx.target), None, None  # type: ignore[no-untyped-call]
+
+    @staticmethod
+    def jvp(ctx: Any, *tangents: Any) -> Any:
+        raise RuntimeError(BACKWARD_ONLY)
+
+    @staticmethod
+    def vmap(info: Any, in_dims: tuple[Any, ...], logits: Tensor, *settings: Any) -> tuple[Tensor, int]:
+        return torch.stack([_EachLoss.apply(one, *settings) for one in logits.unbind(in_dims[0])]), 0  # type: ignore[no-untyped-call]
+
+
+def _add_to(each: Tensor, part: Tile | Listing, losses: Tensor) -> None:
+    if isinstance(part, Listing):
+        each[part.start : part.start + len(losses)] += losses
+    else:  # a square tile has each pair twice, and a self-pair counts one half
+        losses = losses.triu(1) + losses.triu().tril() / 2 if part.square else losses
+        each[part.rows, part.columns] += losses
+
+
+class _EachGradient(torch.autograd.Function):
+    """The gradient of the losses of each pair, weighted with what comes from upstream."""
+
+    @staticmethod
+    def forward(logits: Tensor, upstream: Tensor, make: MakeKernel, target: Grid | Listing) -> Tensor:
+        with _full_precision(logits.device.type):
+            kernel = make(logits, True)
+            weighted = target.times(upstream.to(kernel.dtype))
+            for part in weighted.parts(logits.shape[1], kernel.dtype):
+                _losses(kernel, part)
+            for _ in _postponed(kernel, weighted.parts(logits.shape[1], kernel.dtype)):
+                pass
+            return kernel.gradient().to(logits.dtype)
+
+    @staticmethod
+    def setup_context(ctx: Any, inputs: tuple[Any, ...], output: Tensor) -> None:
+        pass
+
+    @staticmethod
+    def backward(ctx: Any, upstream: Tensor) -> tuple[None, None, None, None]:
+        raise RuntimeError(ONCE)
+
+    @staticmethod
+    def vmap(
+        info: Any, in_dims: tuple[Any, ...], logits: Tensor, upstream: Tensor, *settings: Any
+    ) -> tuple[Tensor, int]:
+        many = [
+            [each] * info.batch_size if place is None else each.unbind(place)
+            for each, place in zip((logits, upstream), in_dims[:2], strict=True)
+        ]
+        return torch.stack([_EachGradient.apply(*two, *settings) for two in zip(*many, strict=True)]), 0  # type: ignore[no-untyped-call]
+
+
+BACKWARD_ONLY = "MCL and KCL have no forward-mode derivative; use backward() or torch.func.grad."
+ONCE = "MCL and KCL have no second derivative here; write the loss with torch's own operations if you need one."
 
 
 def _once(logits: Tensor, gradient: Tensor) -> Tensor:
-    """The gradient as it is; where it may be differentiated again, whoever does so is told, and not given a zero."""
+    """The gradient as it is; where it may be differentiated again, that raises instead of silently giving zero."""
     if not torch.is_grad_enabled():
         return gradient
     guarded: Tensor = _FirstDerivative.apply(logits, gradient)  # type: ignore[no-untyped-call]
@@ -155,12 +239,16 @@ def _once(logits: Tensor, gradient: Tensor) -> Tensor:
 
 
 class _FirstDerivative(torch.autograd.Function):
+    generate_vmap_rule = True
+
     @staticmethod
-    def forward(ctx: Any, logits: Tensor, gradient: Tensor) -> Tensor:
+    def forward(logits: Tensor, gradient: Tensor) -> Tensor:
         return gradient.view_as(gradient)
 
     @staticmethod
+    def setup_context(ctx: Any, inputs: tuple[Tensor, Tensor], output: Tensor) -> None:
+        pass
+
+    @staticmethod
     def backward(ctx: Any, upstream: Tensor) -> tuple[None, None]:
-        raise RuntimeError(
-            "MCL and KCL have no second derivative here; write the loss with torch's own operations if you need one."
-        )
+        raise RuntimeError(ONCE)

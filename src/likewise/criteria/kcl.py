@@ -10,6 +10,10 @@ to KL(i || j), the gradient with respect to the logits is
     of item j, the second argument:  W (p_j - p_i)
 
 The reference code holds the first argument constant, so that only the second line is left (`constant_target`).
+
+Logits of -inf are probabilities of 0. An output that is 0 for i adds nothing to KL(i || j); one that is 0 for j alone
+makes it infinite, which different items may well be: they cost nothing. Two items that should be the same then cost inf
+and have no gradient.
 """
 
 from __future__ import annotations
@@ -100,9 +104,14 @@ class _Divergence:
         self.margin = margin
         self.constant_target = constant_target
         self.dtype = torch.float64 if logits.dtype == torch.float64 else torch.float32
-        self.log_p = _log_softmax(logits.to(self.dtype))  # (b, K)
+        self.log_p = _log_softmax(logits.to(self.dtype))  # (b, K), finite
+        closed = self.log_p.isneginf()
         self.p = self.log_p.exp()
+        self.closed = closed.to(self.dtype) if bool(closed.any()) else None  # (b, K): 1 where p is 0 by a logit of -inf
+        if self.closed is not None:
+            self.log_p.masked_fill_(closed, 0.0)
         self.negentropy = (self.p * self.log_p).sum(1)  # (b,)
+        self.postponed: list[Tensor] = []  # nothing is too small for KL
         if learn:
             self.push = torch.zeros_like(self.p)  # (b, K): sum over first arguments i of W(i, j) p_i, for j
             self.mass = self.p.new_zeros(len(self.p))  # (b,): sum of the same W
@@ -119,13 +128,15 @@ class _Divergence:
         return loss + self._one_way(tile.columns, tile.rows, same.T, weight, tile).T
 
     def _one_way(self, first: slice, second: slice, same: Tensor, weight: Tensor | None, tile: Tile) -> Tensor:
-        kl = torch.addmm(self.negentropy[first, None], self.p[first], self.log_p[second].T, alpha=-1)  # (first, second)
-        loss, slope = self._loss_and_slope(kl, same, weight)
+        p = self.p[first]
+        kl = torch.addmm(self.negentropy[first, None], p, self.log_p[second].T, alpha=-1)  # (first, second)
+        infinite = None if self.closed is None else p @ self.closed[second].T > 0
+        loss, slope = self._loss_and_slope(kl, infinite, same, weight)
         if tile.skips_diagonal:
             loss.fill_diagonal_(0)
             slope.fill_diagonal_(0)
         if self.learn:
-            self.push[second].addmm_(slope.T, self.p[first])
+            self.push[second].addmm_(slope.T, p)
             self.mass[second].add_(slope.sum(0))
         if self.learn and not self.constant_target:
             self.logs[first].addmm_(slope, self.log_p[second])
@@ -138,7 +149,8 @@ class _Divergence:
         for first, second in ((pairs.left, pairs.right), (pairs.right, pairs.left)):
             p, log_p = self.p[first], self.log_p[second]  # (P, K)
             kl = self.negentropy[first] - (p * log_p).sum(1)
-            one_way, slope = self._loss_and_slope(kl, pairs.same, pairs.weight)
+            infinite = None if self.closed is None else (p * self.closed[second]).sum(1) > 0
+            one_way, slope = self._loss_and_slope(kl, infinite, pairs.same, pairs.weight)
             loss += one_way
             if self.learn:
                 self.push.index_add_(0, second, slope[:, None] * p)
@@ -157,12 +169,23 @@ class _Divergence:
         gradient.scatter_(1, peak, 0.0)
         return gradient.scatter_(1, peak, -gradient.sum(1, keepdim=True))
 
-    def _loss_and_slope(self, kl: Tensor, same: Tensor, weight: Tensor | None) -> tuple[Tensor, Tensor]:
+    def in_log_space(self, part: Tile | Listing, count: int) -> Tensor:
+        raise NotImplementedError  # for nothing is postponed
+
+    def _loss_and_slope(
+        self, kl: Tensor, infinite: Tensor | None, same: Tensor, weight: Tensor | None
+    ) -> tuple[Tensor, Tensor]:
         """The weighted losses of one direction, and W: their derivative with respect to KL."""
         short = (self.margin - kl).clamp_min_(0)
         loss = same * kl.clamp_min(0) + (1 - same) * short
         slope = same - (1 - same) * (short > 0)
-        return (loss, slope) if weight is None else (loss * weight, slope * weight)
+        if weight is not None:
+            loss, slope = loss * weight, slope * weight
+        if infinite is not None:
+            wanted = same if weight is None else same * weight
+            loss = torch.where(infinite, torch.where(wanted != 0, wanted * torch.inf, 0.0), loss)
+            slope = slope.masked_fill(infinite, 0.0)
+        return loss, slope
 
 
 def _log_softmax(logits: Tensor) -> Tensor:

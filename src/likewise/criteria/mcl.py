@@ -22,8 +22,7 @@ from likewise.criteria.fused import Reduction, criterion
 from likewise.criteria.tables import PairTable, take
 from likewise.criteria.targets import Listing, Tile
 
-NEAR_ONE = 0.9  # above it, 1 - s_hat is a sum of products and not a difference
-SMALL_LOSS = 1e-2  # below this mean, the rounding of probabilities near 1 shows in the loss
+NEAR_ONE = 0.9  # if any p is above it, 1 - s_hat is computed as a sum of products and not a difference
 
 
 def mcl(
@@ -47,8 +46,8 @@ def mcl(
 class MCL(nn.Module):
     """The Meta Classification Likelihood, a drop-in for `nn.CrossEntropyLoss` that needs no class labels.
 
-    Call it as `criterion(logits, labels)`, labels int (b,), -1 = unknown; as `criterion(logits, same)`, same (b, b) in
-    [0, 1], NaN = unknown; or as `criterion(logits, same, pairs=pairs, weight=weight)` with pairs int (P, 2).
+    Call it as `criterion(logits, labels)`, labels int (b,), -1 or -100 = unknown; as `criterion(logits, same)`, same
+    (b, b) in [0, 1], NaN = unknown; or as `criterion(logits, same, pairs=pairs, weight=weight)` with pairs int (P, 2).
 
     Parameters
     ----------
@@ -79,7 +78,11 @@ class MCL(nn.Module):
 
 
 class _Likelihood:
-    """The sums that MCL needs, over the pairs shown so far."""
+    """The sums that MCL needs, over the pairs shown so far.
+
+    What is to be computed is decided from the logits alone, once: a question to each tile would make the host wait for
+    the device each time.
+    """
 
     def __init__(self, logits: Tensor, learn: bool) -> None:
         self.logits = logits
@@ -87,8 +90,11 @@ class _Likelihood:
         self.dtype = torch.float64 if logits.dtype == torch.float64 else torch.float32
         self.floor = 1e-250 if self.dtype == torch.float64 else 1e-30  # below it, products of probabilities underflow
         self.p = torch.softmax(logits.to(self.dtype), 1)  # (b, K)
-        least, most = self.p.aminmax() if len(logits) else (0.5, 0.5)
-        self.sure = float(most) > NEAR_ONE or float(least) < self.floor**0.5  # else floats hold all that is needed
+        least, most = torch.stack(self.p.aminmax()).tolist() if len(logits) else (0.5, 0.5)
+        self.sure = most > NEAR_ONE or least < self.floor**0.5  # else floats hold all that is needed
+        # s_hat and 1 - s_hat are at least the least p over K: only if that is below the floor can any pair's be
+        self.extreme = least < self.floor * logits.shape[1]
+        self.postponed: list[Tensor] = []
         self._not_p: Tensor | None = None
         self._logs: tuple[Tensor, Tensor] | None = None
         self.pull: Tensor | None = None  # (b, K): sum_j G(i, j) p_j
@@ -97,30 +103,21 @@ class _Likelihood:
     def tile(self, tile: Tile) -> Tensor:
         p_rows = take(self.p, tile.rows)
         p_columns = p_rows if tile.square else self.p[tile.columns]
-        violated = None
+        lost = None
         if tile.certain and not self.sure:  # -s_hat where same, 1 - s_hat where different: G is its inverse
             slope = tile.different.addmm_(p_rows, p_columns.T, alpha=-1).reciprocal_()
             loss = slope.abs().log_()
         else:
-            s_hat = linear(p_rows, p_columns)  # p_rows @ p_columns.T
-            exact = linear(p_rows, self._complement()[tile.columns]) if self.sure else 1 - s_hat
-            if tile.certain:
-                loss, slope, violated = self._certain(s_hat, exact, tile.different)
-            else:
-                apart = torch.where(s_hat > NEAR_ONE, exact, 1 - s_hat) if self.sure else exact
-                loss, slope, violated = self._soft(s_hat, apart, 1 - tile.different)
+            s_hat, apart = self._similarity(tile)
+            if self.extreme:
+                lost = self._lost_of_tile(s_hat, apart, tile)
+                s_hat, apart = s_hat.clamp_min_(self.floor), apart.clamp_min_(self.floor)
+            loss, slope = (_certain if tile.certain else _soft)(s_hat, apart, tile.different)
         if tile.weight is not None:
             loss *= tile.weight
             slope *= tile.weight
-        if violated is not None:
-            i, j = violated.nonzero(as_tuple=True)
-            weight = loss.new_ones(len(i)) if tile.weight is None else tile.weight[i, j]
-            items = i + tile.rows.start, j + tile.columns.start
-            same = 1 - tile.different[i, j]
-            if tile.skips_diagonal:
-                weight = weight * (i != j)
-            loss[i, j] = self._in_log_space(*items, same, weight, tile.share)
-            slope[i, j] = 0
+        if lost is not None:
+            self._postpone(lost, loss, slope)
         if tile.skips_diagonal:
             loss.fill_diagonal_(0)
             slope.fill_diagonal_(0)
@@ -134,18 +131,37 @@ class _Likelihood:
         return loss
 
     def listed(self, pairs: Listing) -> Tensor:
-        left, right, weight = pairs.left, pairs.right, pairs.weight
+        left, right = pairs.left, pairs.right
         p_left, p_right = self.p[left], self.p[right]  # (P, K)
-        s_hat = (p_left * p_right).sum(1)
-        apart = torch.where(s_hat > NEAR_ONE, (p_left * self._complement()[right]).sum(1), 1 - s_hat)
-        loss, slope, violated = self._soft(s_hat, apart, pairs.same)
-        loss, slope = loss * weight, slope * weight
-        if violated is not None:
-            loss[violated] = self._in_log_space(left[violated], right[violated], pairs.same[violated], weight[violated])
-            slope[violated] = 0
+        s_hat, apart = self._similarity_of_listed(pairs)
+        lost = None
+        if self.extreme:
+            lost = self._lost(s_hat, apart, pairs.same, pairs.weight)
+            s_hat, apart = s_hat.clamp_min_(self.floor), apart.clamp_min_(self.floor)
+        loss, slope = _soft(s_hat, apart, 1 - pairs.same)
+        loss, slope = loss * pairs.weight, slope * pairs.weight
+        if lost is not None:
+            self._postpone(lost, loss, slope)
         if self.learn:
             self._pull().index_add_(0, left, slope[:, None] * p_right).index_add_(0, right, slope[:, None] * p_left)
         return loss
+
+    def in_log_space(self, part: Tile | Listing, count: int) -> Tensor:
+        """Weighted losses of the `count` pairs that were postponed when the part was shown, and zeros elsewhere."""
+        if isinstance(part, Listing):
+            lost = self._lost(*self._similarity_of_listed(part), part.same, part.weight)
+            at = _places_of(lost, count)
+            left, right, same, weight = part.left[at], part.right[at], part.same[at], part.weight[at]
+        else:
+            lost = self._lost_of_tile(*self._similarity(part), part)
+            at = _places_of(lost.flatten(), count)
+            i, j = at // lost.shape[1], at % lost.shape[1]
+            left, right = i + part.rows.start, j + part.columns.start
+            same = 1 - part.different[i, j]
+            weight = torch.ones_like(same) if part.weight is None else part.weight[i, j]
+        losses = torch.zeros(lost.shape, dtype=self.dtype, device=lost.device)
+        losses.view(-1)[at] = self._listed_in_log_space(left, right, same, weight, part.share)
+        return losses
 
     def gradient(self) -> Tensor:
         gradient = torch._softmax_backward_data(self._pull(), self.p, 1, self.dtype)
@@ -162,41 +178,38 @@ class _Likelihood:
             self.pull = torch.zeros_like(self.p)
         return self.pull
 
-    # Both of these give the losses; G, their derivative with respect to s_hat; and the pairs, if any, that are so
-    # violated that the probability of their answer is below the floor, for which neither is to be used.
+    def _similarity(self, tile: Tile) -> tuple[Tensor, Tensor]:
+        """s_hat and 1 - s_hat, (rows, columns)."""
+        p_rows = take(self.p, tile.rows)
+        s_hat = linear(p_rows, take(self.p, tile.columns))  # p_rows @ p_columns.T
+        return s_hat, linear(p_rows, take(self._complement(), tile.columns)) if self.sure else 1 - s_hat
 
-    def _certain(self, s_hat: Tensor, exact: Tensor, different: Tensor) -> tuple[Tensor, Tensor, Tensor | None]:
-        """Where same is 0 or 1: the answer's probability is one number, and G is plus or minus its inverse."""
-        signed = torch.where((s_hat > NEAR_ONE) & (different > 0), exact, different - s_hat)
-        likelihood, violated = signed.abs(), None
-        if float(likelihood.min()) < self.floor:
-            violated = likelihood < self.floor
-            likelihood, signed = likelihood.masked_fill_(violated, 1.0), signed.masked_fill_(violated, 1.0)
-        loss = likelihood.log().neg_()
-        if float(loss.sum()) < SMALL_LOSS * loss.numel():
-            loss += likelihood.sub_(1).add_(torch.where(different > 0, s_hat, exact))  # what rounding took from it
-        return loss, signed.reciprocal_(), violated
-
-    def _soft(self, s_hat: Tensor, apart: Tensor, same: Tensor) -> tuple[Tensor, Tensor, Tensor | None]:
-        """Where same is anything in [0, 1]; `apart` is 1 - s_hat."""
-        lost, violated = torch.minimum(s_hat, apart) < self.floor, None
-        if bool(lost.any()):
-            violated = lost & torch.where(s_hat < apart, same > 0, same < 1)
-            s_hat, apart = s_hat.clamp_min(self.floor), apart.clamp_min(self.floor)
-        loss = -(same * s_hat.log() + (1 - same) * apart.log())
-        if float(loss.sum()) < SMALL_LOSS * loss.numel():
-            loss += (torch.maximum(s_hat, apart) - 1) + torch.minimum(
-                s_hat, apart
-            )  # what rounding took from the larger
-        return loss, (1 - same) / apart - same / s_hat, violated
+    def _similarity_of_listed(self, pairs: Listing) -> tuple[Tensor, Tensor]:
+        """s_hat and 1 - s_hat, (P,)."""
+        p_left = self.p[pairs.left]
+        s_hat = (p_left * self.p[pairs.right]).sum(1)
+        return s_hat, (p_left * self._complement()[pairs.right]).sum(1) if self.sure else 1 - s_hat
 
     def _complement(self) -> Tensor:
-        """1 - p without cancellation: at the largest p, the sum of the others. (b, K)"""
         if self._not_p is None:
-            peak = self.p.argmax(1, keepdim=True)
-            rest = self.p.scatter(1, peak, 0.0).sum(1, keepdim=True)
-            self._not_p = (1 - self.p).scatter_(1, peak, rest)
+            self._not_p = complement(self.p)
         return self._not_p
+
+    # Pairs so violated that the probability of their answer is below the floor are counted when they are shown, and
+    # computed when all the counts are known.
+
+    def _lost_of_tile(self, s_hat: Tensor, apart: Tensor, tile: Tile) -> Tensor:
+        lost = self._lost(s_hat, apart, 1 - tile.different, tile.weight)
+        return lost.fill_diagonal_(False) if tile.skips_diagonal else lost
+
+    def _lost(self, s_hat: Tensor, apart: Tensor, same: Tensor, weight: Tensor | None) -> Tensor:
+        lost = (torch.minimum(s_hat, apart) < self.floor) & torch.where(s_hat < apart, same > 0, same < 1)
+        return lost if weight is None else lost & (weight != 0)
+
+    def _postpone(self, lost: Tensor, loss: Tensor, slope: Tensor) -> None:
+        loss.masked_fill_(lost, 0.0)
+        slope.masked_fill_(lost, 0.0)
+        self.postponed.append(lost.count_nonzero())
 
     def _log_tables(self) -> tuple[Tensor, Tensor]:
         """log p and log (1 - p), (b, K), in float64 where the device has it."""
@@ -209,11 +222,12 @@ class _Likelihood:
             self._logs = log_p, log_not_p
         return self._logs
 
-    def _in_log_space(self, i: Tensor, j: Tensor, same: Tensor, weight: Tensor, share: float = 1.0) -> Tensor:
+    def _listed_in_log_space(self, i: Tensor, j: Tensor, same: Tensor, weight: Tensor, share: float) -> Tensor:
         """Weighted losses of pairs whose probabilities are too small for floats; adds their gradient to `direct`.
 
         log s_hat = logsumexp_k (log p_ik + log p_jk), and its derivative for item i is softmax_k of the same - p_i.
-        log (1 - s_hat) is the same with log (1 - p_jk) in place of log p_jk.
+        log (1 - s_hat) is the same with log (1 - p_jk) in place of log p_jk. An answer that logits of -inf rule out
+        costs inf and has no gradient.
         """
         log_p, log_not_p = self._log_tables()
         losses = torch.empty_like(weight)
@@ -225,12 +239,56 @@ class _Likelihood:
             a, b, s, w = i[part], j[part], same[part].to(log_p.dtype), weight[part].to(log_p.dtype)
             both, apart, apart_turned = log_p[a] + log_p[b], log_p[a] + log_not_p[b], log_p[b] + log_not_p[a]
             likely, unlikely = both.logsumexp(1), apart.logsumexp(1)
-            losses[part] = -(w * (s * likely + (1 - s) * unlikely)).to(self.dtype)
+            each = torch.where(s > 0, s * likely, 0.0) + torch.where(s < 1, (1 - s) * unlikely, 0.0)
+            losses[part] = -(w * each).to(self.dtype)
             if self.direct is None:
                 continue
+            w = w.masked_fill(each.isinf(), 0.0)
             w_same, w_different = (w * s)[:, None], (w * (1 - s))[:, None]
-            credit = w_same * both.softmax(1)
+            credit = w_same * _shares(both)
             for item, blame in ((a, apart), (b, apart_turned)):
-                change = w[:, None] * log_p[item].exp() - credit - w_different * blame.softmax(1)
+                change = w[:, None] * log_p[item].exp() - credit - w_different * _shares(blame)
                 self.direct.index_add_(0, item, change.to(self.dtype), alpha=share)
         return losses
+
+
+def complement(p: Tensor) -> Tensor:
+    """1 - p without cancellation: at the largest p, the sum of the others. (b, K)"""
+    peak = p.argmax(1, keepdim=True)
+    return (1 - p).scatter(1, peak, p.scatter(1, peak, 0.0).sum(1, keepdim=True))
+
+
+# Both of these give the losses, and G, their derivative with respect to s_hat; `apart` is 1 - s_hat. The last term of
+# the loss is what rounding took from a probability near 1: its distance to 1 minus the other probability.
+
+
+def _certain(s_hat: Tensor, apart: Tensor, different: Tensor) -> tuple[Tensor, Tensor]:
+    """Where same is 0 or 1: the answer's probability is one number, and G is plus or minus its inverse."""
+    is_different = different > 0
+    signed = torch.where(is_different, apart, -s_hat)
+    likelihood = signed.abs()
+    loss = likelihood.log().neg_()
+    loss += likelihood.sub_(1).add_(torch.where(is_different, s_hat, apart))
+    return loss, signed.reciprocal_()
+
+
+def _soft(s_hat: Tensor, apart: Tensor, different: Tensor) -> tuple[Tensor, Tensor]:
+    """Where same is anything in [0, 1]."""
+    same = 1 - different
+    loss = -(same * s_hat.log() + different * apart.log())
+    loss += (torch.maximum(s_hat, apart) - 1) + torch.minimum(s_hat, apart)
+    return loss, different / apart - same / s_hat
+
+
+def _places_of(mask: Tensor, count: int) -> Tensor:
+    """Where a mask (n,) is true, given how often it is; unlike nonzero, the host need not wait for the device.
+
+    >>> _places_of(torch.tensor([False, True, True, False, True]), 3)
+    tensor([1, 2, 4])
+    """
+    return torch.searchsorted(mask.cumsum(0), torch.arange(1, count + 1, device=mask.device))
+
+
+def _shares(logs: Tensor) -> Tensor:
+    """softmax, with zeros where all of a row is -inf."""
+    return logs.softmax(1).nan_to_num(0.0)

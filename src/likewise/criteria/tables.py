@@ -109,6 +109,23 @@ class Overlay:
         return Told(torch.where(known, told.different, otherwise.different), weight)
 
 
+@dataclass(frozen=True, slots=True)
+class Scaled:
+    """A table, of which each pair i <= j counts so many times as much."""
+
+    table: PairTable
+    factor: Tensor  # (b, b), on and above the diagonal
+
+    @property
+    def certain(self) -> bool:
+        return self.table.certain
+
+    def tile(self, rows: slice, columns: slice) -> Told:
+        told, factor = self.table.tile(rows, columns), self.factor[rows, columns]
+        factor = factor.triu() + factor.triu(1).T if rows == columns else factor
+        return Told(told.different, factor if told.weight is None else told.weight * factor)
+
+
 def known_pairs(table: PairTable, b: int) -> tuple[Tensor, Tensor, Tensor]:
     """The pairs i < j that a table knows, one by one: int (P, 2), same (P,) and weight (P,)."""
     cover = places(b) or ((slice(0, 0), slice(0, 0)),)
@@ -118,16 +135,21 @@ def known_pairs(table: PairTable, b: int) -> tuple[Tensor, Tensor, Tensor]:
 
 def _known_of(table: PairTable, rows: slice, columns: slice) -> tuple[Tensor, Tensor, Tensor]:
     different, weight = table.tile(rows, columns)
-    weight = torch.ones_like(different, dtype=torch.float32) if weight is None else weight.float()
+    different = _floats(different)
+    weight = torch.ones_like(different) if weight is None else _floats(weight)
     i, j = (weight.triu(1) if rows == columns else weight).nonzero(as_tuple=True)
-    return torch.stack([i + rows.start, j + columns.start], 1), 1 - different[i, j].float(), weight[i, j]
+    return torch.stack([i + rows.start, j + columns.start], 1), 1 - different[i, j], weight[i, j]
 
 
 def whole(table: PairTable, b: int) -> tuple[Tensor, Tensor | None]:
     """All of a table, for a small batch: same (b, b), NaN where unknown, and weight (b, b)."""
     different, weight = table.tile(slice(0, b), slice(0, b))
-    same = 1 - different.float()
-    return (same, None) if weight is None else (same.masked_fill(weight == 0, torch.nan), weight.float())
+    same = 1 - _floats(different)
+    return (same, None) if weight is None else (same.masked_fill(weight == 0, torch.nan), _floats(weight))
+
+
+def _floats(told: Tensor) -> Tensor:
+    return told if told.is_floating_point() else told.float()
 
 
 def both_ways(matrix: Tensor, rows: slice, columns: slice) -> Tensor:

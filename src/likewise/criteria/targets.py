@@ -1,6 +1,6 @@
 """The three ways to say same or different, checked and brought into one form.
 
-    criterion(logits, labels)                        int (b,): every pair of the batch; -1 = unknown
+    criterion(logits, labels)                        int (b,): every pair of the batch; -1 or -100 = unknown
     criterion(logits, same)                          float (b, b) in [0, 1]; NaN = unknown
     criterion(logits, same, pairs=pairs, weight=w)   pairs int (P, 2), same float (P,), weight (P,)
 
@@ -11,13 +11,14 @@ has neither labels nor a matrix gives a `PairTable` in place of the matrix.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
-from typing import ClassVar
+from dataclasses import dataclass, replace
+from typing import ClassVar, NamedTuple
 
 import torch
 from torch import Tensor
 
-from likewise.criteria.tables import LabelTable, MatrixTable, PairTable, places
+from likewise.criteria.tables import LabelTable, MatrixTable, PairTable, Scaled, places
+from likewise.unknown import UNKNOWN
 
 
 @dataclass(slots=True)
@@ -28,6 +29,7 @@ class Listing:
     right: Tensor  # int64 (P,)
     same: Tensor  # (P,) in [0, 1]
     weight: Tensor  # (P,); 0 where the pair is unknown
+    start: int = 0  # of a part: where it begins in the whole
 
     share: ClassVar[float] = 1.0
 
@@ -38,10 +40,14 @@ class Listing:
         for start in range(first, last, size):
             end = min(start + size, last)
             same, weight = self.same[start:end].to(dtype), self.weight[start:end].to(dtype)
-            yield Listing(self.left[start:end], self.right[start:end], same, weight)
+            yield Listing(self.left[start:end], self.right[start:end], same, weight, start)
 
-    def count(self) -> float:
-        return float(self.weight.sum())
+    def count(self) -> Tensor:
+        return self.weight.sum()
+
+    def times(self, factor: Tensor) -> Listing:
+        """The same pairs, each with its weight times a factor, (P,)."""
+        return replace(self, weight=self.weight * factor)
 
 
 @dataclass(slots=True)
@@ -65,14 +71,12 @@ class Tile:
         """What each place of the tile counts."""
         return 0.5 if self.square else 1.0
 
-    def count(self) -> float:
+    def count(self) -> float | Tensor:
         """How many pairs there are, or the sum of their weights."""
-        if self.weight is not None:
-            total = float(self.weight.sum())
-            own = float(self.weight.diagonal().sum()) if self.skips_diagonal else 0.0
-        else:
-            total, own = self.different.numel(), len(self.different) if self.skips_diagonal else 0.0
-        return self.share * (total - own)
+        if self.weight is None:
+            return self.share * (self.different.numel() - (len(self.different) if self.skips_diagonal else 0))
+        total = self.weight.sum()
+        return self.share * (total - self.weight.diagonal().sum() if self.skips_diagonal else total)
 
 
 @dataclass(slots=True)
@@ -93,11 +97,23 @@ class Grid:
             weight = None if weight is None else weight.to(dtype)
             yield Tile(rows, columns, different, certain, weight, square, square and not self.self_pairs)
 
+    def times(self, factor: Tensor) -> Grid:
+        """The same pairs, each with its weight times a factor: (b, b), on and above the diagonal."""
+        return replace(self, table=Scaled(self.table, factor))
 
-def read_target(
+
+class Call(NamedTuple):
+    """A call, checked: the logits of the items that take part, (m, K), and their target."""
+
+    logits: Tensor
+    target: Grid | Listing
+    rows: Tensor | None = None  # int64 (m,): which of the batch they are; None: all
+
+
+def read_call(
     logits: Tensor, same: Tensor | PairTable, pairs: Tensor | None, weight: Tensor | None, self_pairs: bool
-) -> tuple[Tensor, Grid | Listing]:
-    """Check a call and give the logits of the items that take part, with their target."""
+) -> Call:
+    """Check a call in any of the three forms; values are looked at together, so that the host waits once."""
     if logits.ndim != 2 or not logits.is_floating_point():
         raise ValueError(f"logits must be floats of shape (b, K), got {_describe(logits)}.")
     b, outputs = logits.shape
@@ -106,43 +122,48 @@ def read_target(
     if not isinstance(same, Tensor):
         if pairs is not None or weight is not None:
             raise ValueError("A table has its pairs and their weights in it; leave out pairs and weight.")
-        return logits, Grid(b, same, self_pairs)
+        return Call(logits, Grid(b, same, self_pairs))
+    if any(given is not None and torch._C._functorch.is_batchedtensor(given) for given in (same, pairs, weight)):
+        raise ValueError("vmap may map over the logits alone; write a loop where targets, pairs or weights differ.")
     same = same.to(logits.device)
-    if weight is not None:
-        weight = weight.to(logits.device)
-        if not bool((torch.isfinite(weight) & (weight >= 0)).all()):
-            raise ValueError("weight must be finite and not negative; leave a pair out or give it 0 to ignore it.")
+    weight = None if weight is None else weight.to(logits.device)
     if pairs is not None:
-        return logits, _read_listing(b, same, pairs.to(logits.device), weight, self_pairs)
+        return Call(logits, _read_listing(b, same, pairs.to(logits.device), weight, self_pairs))
     if weight is not None and weight.shape != (b, b):
         raise ValueError(f"weight must have shape ({b}, {b}), one value a pair of the batch, got {_describe(weight)}.")
     if same.ndim == 2:
         if same.shape != (b, b):
             raise ValueError(f"same must have shape ({b}, {b}), one value a pair of the batch, got {_describe(same)}.")
-        _check_range(same)
-        return logits, Grid(b, MatrixTable(same, weight), self_pairs)
+        _check_values(same, weight)
+        return Call(logits, Grid(b, MatrixTable(same, weight), self_pairs))
     return _read_labels(logits, same, weight, self_pairs)
 
 
-def _read_labels(
-    logits: Tensor, labels: Tensor, weight: Tensor | None, self_pairs: bool
-) -> tuple[Tensor, Grid | Listing]:
+def spread(losses: Tensor, rows: Tensor, b: int) -> Tensor:
+    """The losses of the pairs of some rows, (m, m), at their places in the batch, (b, b), with zeros elsewhere."""
+    return losses.new_zeros(b, b).index_put((rows[:, None], rows), losses)
+
+
+def _read_labels(logits: Tensor, labels: Tensor, weight: Tensor | None, self_pairs: bool) -> Call:
     if labels.shape != logits.shape[:1] or labels.is_floating_point() or labels.is_complex():
         raise ValueError(
             f"The target must be integer labels ({len(logits)},), a matrix ({len(logits)}, {len(logits)}), "
             f"or come with pairs; got {_describe(labels)}."
         )
-    least, most = labels.aminmax() if len(labels) else (0, 0)
-    lowest = int(least)
-    if lowest < -1:
-        raise ValueError(f"labels must be -1 (unknown) or more, got {lowest}.")
-    if lowest == -1:
-        known = labels >= 0
-        logits, labels = logits[known], labels[known]
-        weight = None if weight is None else weight[known][:, known]
-    if int(most) >= 1 << 24:  # more than float32 can count to
+    if weight is not None:
+        _check_values(None, weight)
+    least, most = torch.stack(labels.aminmax()).tolist() if len(labels) else (0, 0)
+    rows = None
+    if least < 0:
+        rows = (labels >= 0).nonzero().flatten()
+        strange = labels[(labels < 0) & (labels != UNKNOWN[0]) & (labels != UNKNOWN[1])]
+        if len(strange):
+            raise ValueError(f"labels must be 0 or more, or -1 or -100 where unknown, got {int(strange[0])}.")
+        logits, labels = logits[rows], labels[rows]
+        weight = None if weight is None else weight[rows[:, None], rows]
+    if most >= 1 << 24:  # more than float32 can count to
         labels = torch.unique(labels, return_inverse=True)[1]
-    return logits, Grid(len(logits), LabelTable(labels.to(torch.float32), weight=weight), self_pairs)
+    return Call(logits, Grid(len(logits), LabelTable(labels.to(torch.float32), weight=weight), self_pairs), rows)
 
 
 def _read_listing(b: int, same: Tensor, pairs: Tensor, weight: Tensor | None, self_pairs: bool) -> Listing:
@@ -152,10 +173,9 @@ def _read_listing(b: int, same: Tensor, pairs: Tensor, weight: Tensor | None, se
         raise ValueError(f"same must have shape ({len(pairs)},), one value a pair, got {_describe(same)}.")
     if weight is not None and weight.shape != same.shape:
         raise ValueError(f"weight must have shape ({len(pairs)},), one value a pair, got {_describe(weight)}.")
-    if len(pairs) and (int(pairs.min()) < 0 or int(pairs.max()) >= b):
-        raise ValueError(f"pairs must point at rows 0 to {b - 1}, got {int(pairs.min())} to {int(pairs.max())}.")
-    _check_range(same)
-    left, right = pairs.long().unbind(1)
+    pairs = pairs.long()
+    _check_values(same, weight, pairs, b)
+    left, right = pairs.unbind(1)
     same = same.to(torch.float32) if not same.is_floating_point() else same
     counted = (~same.isnan()).to(same.dtype) if weight is None else weight * ~same.isnan()
     if not self_pairs:
@@ -163,10 +183,24 @@ def _read_listing(b: int, same: Tensor, pairs: Tensor, weight: Tensor | None, se
     return Listing(left, right, same.nan_to_num(0.0), counted)
 
 
-def _check_range(same: Tensor) -> None:
-    if same.dtype != torch.bool and bool(((same < 0) | (same > 1)).any()):
-        outside = same[(same < 0) | (same > 1)].flatten()[0].item()
-        raise ValueError(f"same must be between 0 (different) and 1 (same), or NaN for unknown, got {outside:g}.")
+def _check_values(same: Tensor | None, weight: Tensor | None, pairs: Tensor | None = None, b: int = 0) -> None:
+    """Refuse values outside their range; what is wrong is looked for only where something is."""
+    faults = []
+    if same is not None:
+        faults.append(((same < 0) | (same > 1)).any())
+    if weight is not None:
+        faults.append((~torch.isfinite(weight) | (weight < 0)).any())
+    if pairs is not None:
+        faults.append(((pairs < 0) | (pairs >= b)).any())
+    if not bool(torch.stack(faults).any()):
+        return
+    if weight is not None and bool((~torch.isfinite(weight) | (weight < 0)).any()):
+        raise ValueError("weight must be finite and not negative; leave a pair out or give it 0 to ignore it.")
+    if pairs is not None and bool(((pairs < 0) | (pairs >= b)).any()):
+        raise ValueError(f"pairs must point at rows 0 to {b - 1}, got {int(pairs.min())} to {int(pairs.max())}.")
+    assert same is not None
+    outside = same[(same < 0) | (same > 1)].flatten()[0].item()
+    raise ValueError(f"same must be between 0 (different) and 1 (same), or NaN for unknown, got {outside:g}.")
 
 
 def _describe(tensor: Tensor) -> str:

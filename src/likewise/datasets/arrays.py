@@ -44,8 +44,8 @@ def load_arrays(path: Path | str) -> Items:
     """The items of an .npy or .npz file.
 
     Images are uint8 of shape (n, H, W), (n, H, W, C) or (n, C, H, W); features are numbers of shape (n, d). An .npz has
-    them under x, X, images or features, and may have labels under y or labels: integers (-1 where unknown) or text, and
-    ids under ids: integers or text, for each item its own.
+    them under x, X, images or features, and may have labels under y or labels: integers (-1 or -100 where unknown) or
+    text, and ids under ids: integers or text, for each item its own.
     """
     arrays = _open(Path(path))
     return arrays.part(0, len(arrays.inputs))

@@ -11,10 +11,11 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from likewise.errors import InputError
+from likewise.unknown import UNKNOWN
 
 
 def number_labels(values: NDArray[Any], path: Path) -> tuple[Tensor, tuple[str, ...]]:
-    """An index into the sorted class names for each label, integers or text; -1 for -1 and for empty text.
+    """An index into the sorted class names for each label, integers or text; -1 where unknown: -1, -100 or empty text.
 
     >>> number_labels(np.array(["dog", "", "cat", "dog"]), Path("pets.csv"))
     (tensor([ 1, -1,  0,  1]), ('cat', 'dog'))
@@ -23,10 +24,10 @@ def number_labels(values: NDArray[Any], path: Path) -> tuple[Tensor, tuple[str, 
     """
     classes, index = np.unique(values, return_inverse=True)
     if values.dtype.kind == "U":
-        known = ~np.isin(classes, ("", "-1"))
+        known = ~np.isin(classes, ("", *map(str, UNKNOWN)))
     else:
         known = classes >= 0
-        wrong = classes[~known & (classes != -1)]
+        wrong = classes[~known & ~np.isin(classes, UNKNOWN)]
         if len(wrong):
             raise InputError(f"{path} holds the label {wrong[0]}; use -1 where a label is unknown.")
     number = np.where(known, np.cumsum(known) - 1, -1)

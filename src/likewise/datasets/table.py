@@ -47,8 +47,8 @@ def load_table(path: Path | str, *, columns: Sequence[str] = ()) -> Items:
 
     The ids are in the column called id, item, name, file or filename (the first of these that is there, in upper or
     lower case), else in the only column that holds text; else items have their row numbers. The classes are in the
-    column called label, class, y or target: text or integers, empty or -1 where unknown. All other columns are features
-    and must be numbers or booleans; with `columns`, just these are, in this order, whatever else is there.
+    column called label, class, y or target: text or integers, empty, -1 or -100 where unknown. All other columns are
+    features and must be numbers or booleans; with `columns`, just these are, in this order, whatever else is there.
     """
     table = _open(Path(path), columns)
     labels, names = table.labels()

@@ -11,8 +11,9 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import column_or_1d
 
 from likewise.errors import InputError
+from likewise.unknown import UNKNOWN
 
-NO_LABEL = ("", "-1")  # as text
+NO_LABEL = ("", *map(str, UNKNOWN))  # as text
 
 
 class PartialLabels(NamedTuple):
@@ -21,7 +22,7 @@ class PartialLabels(NamedTuple):
 
 
 def read_partial_labels(y: ArrayLike | None, n_items: int, n_classes: int | None) -> PartialLabels:
-    """Labels, checked; -1 is unknown, and so are an empty text and None where the labels are text.
+    """Labels, checked; -1 and -100 are unknown, and so are an empty text and None where the labels are text.
 
     >>> read_partial_labels(["bee", "", "ant", "bee"], 4, None)
     PartialLabels(classes=array(['ant', 'bee'], dtype='<U3'), codes=array([ 1, -1,  0,  1]))
@@ -71,10 +72,10 @@ def _known(given: NDArray[Any]) -> NDArray[np.bool_]:
         return ~np.isin(np.char.strip(given), NO_LABEL)
     if given.dtype.kind == "O":
         return np.array([not _is_missing(value) for value in given], dtype=np.bool_)
-    return np.asarray(given != -1)
+    return ~np.isin(given, UNKNOWN)
 
 
 def _is_missing(value: object) -> bool:
     if isinstance(value, str):
         return value.strip() in NO_LABEL
-    return value is None or value == -1 or value != value
+    return value is None or value in UNKNOWN or value != value

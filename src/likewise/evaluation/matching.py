@@ -6,11 +6,13 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.optimize import linear_sum_assignment
 
+from likewise.unknown import UNKNOWN
+
 Counts = NDArray[np.int64]  # (K, C): items with output k and class c
 
 
 def confusion(outputs: ArrayLike, labels: ArrayLike, n_outputs: int, n_classes: int) -> Counts:
-    """Count the items of each output (row) and class (column); items with label -1 are left out.
+    """Count the items of each output (row) and class (column); items with label -1 or -100 are left out.
 
     >>> confusion([0, 0, 1, 2], [1, 1, 0, -1], n_outputs=3, n_classes=2)
     array([[0, 2],
@@ -18,7 +20,7 @@ def confusion(outputs: ArrayLike, labels: ArrayLike, n_outputs: int, n_classes: 
            [0, 0]])
     """
     rows = _indices(outputs, "outputs", lowest=0, end=n_outputs)
-    columns = _indices(labels, "labels", lowest=-1, end=n_classes)
+    columns = _indices(_unknown_as_minus_one(labels), "labels", lowest=-1, end=n_classes)
     if len(rows) != len(columns):
         raise ValueError(f"outputs and labels must be of equal length, got {len(rows)} and {len(columns)}.")
     known = columns >= 0
@@ -63,6 +65,11 @@ def as_counts(confusion: ArrayLike) -> Counts:
     if counts.size and (counts.dtype.kind not in "iu" or counts.min() < 0):
         raise ValueError("confusion must hold counts of items: integers that are not negative.")
     return counts.astype(np.int64, copy=False)
+
+
+def _unknown_as_minus_one(labels: ArrayLike) -> NDArray[np.generic]:
+    array = np.asarray(labels)
+    return np.where(np.isin(array, UNKNOWN), -1, array) if array.dtype.kind == "i" else array
 
 
 def _indices(values: ArrayLike, name: str, *, lowest: int, end: int | None = None) -> NDArray[np.int64]:

@@ -20,7 +20,7 @@ class FixedBatch:
     """Items that are always seen together, and what is known of them."""
 
     inputs: Tensor  # as the network takes them
-    target: Tensor  # labels, int64 (b,), -1 = unknown; or same, float (b, b), NaN = unknown
+    target: Tensor  # labels, int64 (b,), -1 or -100 = unknown; or same, float (b, b), NaN = unknown
     weight: Tensor | None = None  # (b, b), beside same
 
     @property
@@ -34,7 +34,7 @@ class FixedBatch:
             return known if loss == "ce" else known * (known - 1) / 2
         known_pairs = (~self.target.isnan()).to(torch.float64)
         counted = known_pairs if self.weight is None else known_pairs * self.weight
-        return float(counted.triu(1).sum())
+        return float(((counted + counted.T) / 2).triu(1).sum())  # of (i, j) and (j, i) the mean, as in MCL
 
 
 def check_losses(losses: Sequence[str], batches: Sequence[FixedBatch]) -> tuple[str, ...]:
@@ -69,7 +69,7 @@ def loss_sum(loss: str, logits: Tensor, batch: FixedBatch) -> float:
     if not bool(torch.isfinite(logits).all()):
         return torch.nan
     if loss == "ce":
-        return float(cross_entropy(logits, batch.target, ignore_index=-1, reduction="sum"))
+        return float(cross_entropy(logits, batch.target.clamp_min(-1), ignore_index=-1, reduction="sum"))
     criterion = {"mcl": mcl, "kcl": kcl}[loss]  # as in the paper: an item and itself are no pair; KCL's margin is 2
     return float(criterion(logits, batch.target, weight=batch.weight, reduction="sum"))
 

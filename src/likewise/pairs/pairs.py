@@ -22,6 +22,7 @@ from likewise.pairs.repair import Repair, repair
 from likewise.pairs.sampling import distinct_numbers, n_pairs, pair_numbered
 from likewise.pairs.source import Source
 from likewise.pairs.target import PairTarget
+from likewise.unknown import UNKNOWN
 
 SURE = 0.5  # bits of information that a merged answer must hold to count
 MOST_PAIRS = 50_000_000  # that are made from labels without being asked for by number
@@ -137,7 +138,7 @@ class Pairs:
     def from_labels(
         cls, labels: ArrayLike, n: int | None = None, random_state: int | np.random.Generator | None = 0
     ) -> Self:
-        """All pairs of labelled items, or n of them drawn without replacement; label -1 is unknown.
+        """All pairs of labelled items, or n of them drawn without replacement; labels -1 and -100 are unknown.
 
         >>> Pairs.from_labels([7, 7, -1, 3])
         Pairs(3 answers about 3 items: 1 same, 2 different)
@@ -145,7 +146,7 @@ class Pairs:
         labels = np.asarray(labels)
         if labels.ndim != 1 or labels.dtype.kind not in "iubUSO":
             raise InputError(f"labels are {labels.dtype} of shape {labels.shape}; give one integer or text an item.")
-        known = np.arange(len(labels)) if labels.dtype.kind in "US" else np.flatnonzero(labels != -1)
+        known = np.arange(len(labels)) if labels.dtype.kind in "US" else np.flatnonzero(~np.isin(labels, UNKNOWN))
         total = n_pairs(len(known))
         if n is None and total > MOST_PAIRS:
             raise InputError(f"{len(known)} labels make {total} pairs; give n, the number of pairs to draw.")

@@ -15,7 +15,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.sparse import coo_array
 from torch import Tensor, nn
 
-from likewise.criteria import LabelTable, Overlay, PairTable, Told, flipped_mcl, known_pairs, mcl
+from likewise.criteria import LabelTable, Overlay, PairTable, Told, flipped_mcl, mcl
 from likewise.pairs import Closure, Pairs
 from likewise.supervision.pseudo import item_numbers, pseudo_similarity
 
@@ -30,7 +30,7 @@ class Known(Protocol):
 
 
 class LabelKnowledge:
-    """Labels, of which only same or different is used; -1 is unknown.
+    """Labels, of which only same or different is used; -1 and -100 are unknown.
 
     >>> LabelKnowledge(np.array([4, 4, -1])).among([0, 1, 2]).tile(slice(0, 1), slice(0, 3))
     Told(different=tensor([[0., 0., 1.]]), weight=tensor([[1., 1., 0.]]))
@@ -186,15 +186,10 @@ def answers_objective(
         same = BetweenItems(known.among(batch.index.cpu().numpy(), logits.device), item_numbers(index))
         rate = network.flip if isinstance(network, AnsweringNetwork) else flip
         sound = isinstance(rate, float) and not rate
-        loss = mcl(values, same) if sound else _flipped(values, same, rate)
+        loss = mcl(values, same) if sound else flipped_mcl(values, same, rate)
         if unlabelled:
             pseudo = pseudo_similarity(logits, index)
             loss = loss + mcl(values, Overlay(same, pseudo) if sound else pseudo)
         return loss, logits
 
     return objective
-
-
-def _flipped(logits: Tensor, table: PairTable, rate: float | Tensor) -> Tensor:
-    pairs, same, weight = known_pairs(table, len(logits))
-    return flipped_mcl(logits, same, rate, weight, pairs=pairs)
