@@ -58,6 +58,21 @@ def test_contradictions_are_proved_and_the_exit_code_is_1(tmp_path: Path) -> Non
     ]
 
 
+def test_answers_of_weight_0_count_as_not_given(tmp_path: Path) -> None:
+    rows = ("a,b,1,1,x", "b,c,1,1,y", "a,c,0,0,y", "a,b,0,0,y", "d,e,0.5,0,x", "d,d,1,0,x")
+    result = run(write(tmp_path / "a.csv", "left,right,same,weight,annotator", *rows))
+    assert result.exit_code == 0
+    assert result.output.splitlines()[:3] == [
+        f"{tmp_path / 'a.csv'}: 2 answers about 3 items",
+        "  2 same, 0 different, 0 undecided",
+        "  4 more of weight 0, which count as not given",
+    ]
+    assert "2 annotators, who disagree about 0 pairs:" in result.output.splitlines()
+    assert json.loads(run(tmp_path / "a.csv", "--json").output)["not_given"] == 4
+    everything = write(tmp_path / "b.csv", "left,right,same,weight,annotator", "a,b,1,0,x", "a,b,0,0,y")
+    assert run(everything).output.startswith(f"{everything}: 0 answers about 0 items")
+
+
 def test_only_the_first_twenty_are_proved(tmp_path: Path) -> None:
     rows = [f"{k},{k + 1},{same}" for k in range(0, 4000, 2) for same in (1, 0)]
     result = run(write(tmp_path / "a.csv", "left,right,same", *rows))

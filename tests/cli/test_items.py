@@ -12,9 +12,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import torch
 
 from likewise.cli import items
-from likewise.datasets import keeping
+from likewise.datasets import Items, keeping
+from likewise.pairs import Pairs
 
 Run = Callable[..., Any]
 
@@ -108,6 +110,25 @@ def test_semi_learns_the_same_from_items_on_disk(photos: Path, run: Run) -> None
         assert result.exit_code == 0, result.output
     for name in ("model.safetensors", "history.csv"):
         assert (photos / "disk" / name).read_bytes() == (photos / "memory" / name).read_bytes()
+
+
+@pytest.mark.parametrize("by", ["name", "row"])
+def test_large_and_small_files_leave_out_the_answers_about_a_broken_image_alike(tmp_path: Path, by: str) -> None:
+    names = [f"{letter}.png" for letter in "abcdef"]
+    there = [name for name in names if name != "b.png"]
+    pile = Items(torch.zeros(5, 1), torch.full((5,), -1), ids=tuple(there))
+    answers = [(0, 2, 1), (0, 1, 1), (2, 3, 0), (1, 5, 0), (5, 4, 1)]
+    index = [(names[i], names[j]) if by == "name" else (i, j) for i, j, _ in answers]
+    Pairs.from_arrays(index, [same for *_, same in answers]).write(tmp_path / "answers.csv")
+    given = items.Given(pile, names)
+    with pytest.warns(UserWarning, match=r"^2 answers speak of images that cannot be read, and will not be used\.$"):
+        small = items.find_answers(Pairs.read(tmp_path / "answers.csv"), given)
+    with pytest.warns(UserWarning, match=r"^2 answers speak of images that cannot be read, and will not be used\.$"):
+        large = items.close_answers(tmp_path / "answers.csv", given, tmp_path / "kept", 0.0, 0)
+    for column in ("left", "right", "same", "lines"):
+        assert getattr(large.sample, column).tolist() == getattr(small, column).tolist()
+    assert large.closure.component.tolist() == small.closure().component.tolist()
+    assert large.closure.different.tolist() == small.closure().different.tolist()
 
 
 def test_a_large_file_of_answers_is_closed_on_disk(

@@ -180,3 +180,19 @@ def test_answers_of_weight_0_take_no_part_in_merging() -> None:
     assert merged.right.tolist() == [1, 2]
     alone = Pairs.from_frame({**answers, "weight": [1, 0, 1, 0]})
     assert alone.merged() is alone
+
+
+def test_answers_of_weight_0_count_as_not_given() -> None:
+    answers = [(0, 0, 1, 1.0), (0, 1, 1, 1.0), (0, 1, 0, 0.0), (1, 0, 0, 1.0), (1, 1, 1, 0.0), (2, 1, 1, 0.0)]
+    pairs = annotated(answers)
+    without = annotated([one for one in answers if one[3] > 0])
+    assert len(disagreements(pairs)) == 0
+    found, wanted = agreement(pairs), agreement(without)
+    for figure in ("shared", "rate", "kappa"):
+        np.testing.assert_array_equal(getattr(found, figure), getattr(wanted, figure))
+    found, wanted = reliability(pairs), reliability(without)
+    np.testing.assert_array_equal(found.n_answers, [2, 1])
+    np.testing.assert_array_equal(found.sensitivity, wanted.sensitivity)
+    assert found.merge().lines.tolist() == [0, 3]  # nobody answered the third pair
+    with pytest.raises(InputError, match="all have weight 0 and count as not given"):
+        agreement(annotated([(0, 0, 1, 0.0)]))

@@ -66,6 +66,23 @@ def test_columns_in_any_order_and_case_with_spaces_byte_order_mark_and_carriage_
     assert pairs.same.tolist() == [1, 0]
 
 
+@pytest.mark.parametrize("delimiter", [";", "\t"])
+def test_semicolons_and_tabs_separate_too(tmp_path: Path, delimiter: str) -> None:
+    rows = (
+        (" Note,Left", "right", "SAME", "weight", "Left"),
+        ("x", '"a;\tb"', "0,25", "1,5", "a,c"),
+        ("", "b", "1", "2", "d"),
+    )
+    text = "".join(delimiter.join(row) + "\n" for row in rows)
+    pairs = read(tmp_path, text)
+    assert [pairs.name(item) for item in (*pairs.left, *pairs.right)] == ["a,c", "d", "a;\tb", "b"]
+    assert (pairs.same.tolist(), pairs.weight.tolist()) == ([0.25, 1], [1.5, 2])
+    (part,) = files.csv_parts(tmp_path / "answers.csv")
+    assert part[0]["same"].to_pylist() == ["0.25", "1"]
+    with pytest.raises(InputError, match="line 2: same must be between 0 and 1, got '0,25'"):
+        read(tmp_path, 'left,right,same\na,b,"0,25"\n')
+
+
 @pytest.mark.parametrize(
     ("rows", "ids", "left"),
     [
@@ -94,7 +111,12 @@ def test_numbers_are_rows_where_all_of_them_can_be(
         ("left,right,same\ra,b,1\r", "cannot be read as CSV"),
         ("left,right,same\n\n", "holds no answers. Give at least one row"),
         ("left,right\na,b\n", "line 1: there is no column 'same' but left, right. Name the columns left,right,same."),
-        ("left;right;same\na;b;1\n", "line 1: there is no column 'left' but left;right;same. Name"),
+        ("left|right|same\na|b|1\n", "line 1: there is no column 'left' but left|right|same. Name"),
+        (
+            "left;right;same\na;b;1\na;b\n",
+            "line 3: 3 columns, but 2 values. Give each column a value, separated by sem",
+        ),
+        ('left\tright\tsame\na\tb\t1\na\t"b\t1\n', "line 3: a quotation mark is open at its end. Close it."),
         ("left,right,same,left\na,b,1,c\n", "line 1: there are two columns 'left'. Keep one of them."),
         ("left,right,same\na,b,1\na,b\n", "line 3: 3 columns, but 2 values. Give each column a value"),
         ("left,right,same\n\na,b,1,4\n", "line 3: 3 columns, but 4 values."),
@@ -248,6 +270,20 @@ def write_table(path: Path, **columns: Any) -> Path:
     return path
 
 
+def test_names_of_columns_in_any_case_in_parquet_and_frames(tmp_path: Path) -> None:
+    columns = {"LEFT": ["a"], " Right": ["b"], "Same": [1], "Weight": [2.0], "ANNOTATOR": ["ann"]}
+    path = write_table(tmp_path / "a.parquet", **columns)
+    (part,) = files.parquet_parts(path)
+    assert {name: values.to_pylist() for name, values in part[0].items()} == {
+        name.strip().lower(): values for name, values in columns.items()
+    }
+    for pairs in (Pairs.read(path), Pairs.from_frame(columns), Pairs.from_frame(pa.table(columns))):
+        assert (pairs.name(0), pairs.name(1), pairs.same[0], pairs.weight[0]) == ("a", "b", 1, 2)
+        assert pairs.annotators == ("ann",)
+    with pytest.raises(InputError, match="there are two columns 'left'"):
+        Pairs.from_frame({**columns, "left": ["a"]})
+
+
 def test_parquet_of_other_types(tmp_path: Path) -> None:
     path = write_table(
         tmp_path / "a.parquet",
@@ -305,3 +341,24 @@ def test_some_answers_name_nobody(tmp_path: Path, missing: str | None) -> None:
         assert Pairs.read(tmp_path / name).annotators == ("ann", "")
     nobody = Pairs.from_frame({**columns, "annotator": [missing] * 3})
     assert (nobody.annotator, nobody.annotators) == (None, ())
+
+
+@pytest.mark.parametrize(
+    "read_file", [Pairs.read, lambda path: [*files.parquet_parts(path)]], ids=["whole", "in parts"]
+)
+def test_text_that_is_not_utf8_is_refused_and_lack_of_memory_called_so(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, read_file: Any
+) -> None:
+    path = write_table(tmp_path / "a.parquet", left=["some name"] * 3, right=["b", "c", "d"], same=[1, 1, 0])
+    content = path.read_bytes()
+    path.write_bytes(content.replace(b"some name", b"some\xffname"))  # a flipped bit
+    with pytest.raises(InputError, match=r"a.parquet cannot be read as Parquet \(.*\); write it again\."):
+        read_file(path)
+
+    class NoMemory:
+        def __init__(self, *_: Any, **__: Any) -> None:
+            raise OSError("Couldn't deserialize thrift: std::bad_alloc")
+
+    monkeypatch.setattr(pyarrow.parquet, "ParquetFile", NoMemory)
+    with pytest.raises(MemoryError):
+        read_file(path)

@@ -49,7 +49,7 @@ def test_arrays_with_everything() -> None:
     made = Pairs.from_arrays([(2, 0), (1, 2)], [0.5, 0], [3, 0], ["bob", "ann"], ids=["x", "y", "z"])
     assert triples(made) == [("z", "x", 0.5), ("y", "z", 0)]
     assert (made.weight.tolist(), made.annotators, made.n_items) == ([3, 0], ("bob", "ann"), 3)
-    assert repr(made) == "Pairs(2 answers about 3 items: 0 same, 1 different, by 2 annotators)"
+    assert repr(made) == "Pairs(2 answers about 3 items: 0 same, 0 different, by 2 annotators)"
 
 
 @pytest.mark.parametrize(
@@ -204,6 +204,22 @@ def test_a_matrix_gives_the_pairs_it_knows() -> None:
 def test_a_matrix_that_is_refused(matrix: list[list[float]], message: str) -> None:
     with pytest.raises(InputError, match=message):
         Pairs.from_matrix(matrix)
+
+
+@pytest.mark.parametrize("kind", [np.float16, np.float32, np.float64])
+def test_a_matrix_of_predicted_similarities_may_be_rounded(kind: Any) -> None:
+    random = np.random.default_rng(0)
+    p = random.dirichlet(np.full(5, 0.1), 40).astype(np.float16 if kind is np.float16 else np.float32)
+    same = (p @ p.T).astype(kind)
+    same[3, 4] = np.nextafter(same[4, 3], kind(2))
+    same[5, 6], same[6, 5] = 1, np.nextafter(kind(1), kind(2))  # a little more than 1
+    made = Pairs.from_matrix(same)
+    assert len(made) == 40 * 39 // 2
+    i, j = made.left, made.right
+    np.testing.assert_allclose(made.same, same[i, j].astype(np.float32), atol=1e-5 if kind is not np.float16 else 0.02)
+    same[7, 8] = same[8, 7] + kind(0.05)
+    with pytest.raises(InputError, match=r"same\[7, 8\] is .* make them equal"):
+        Pairs.from_matrix(same)
 
 
 def test_labels_that_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -91,6 +91,7 @@ def as_record(summary: Summary) -> dict[str, Any]:
         "soft": summary.soft,
         "repeated": summary.repeated,
         "self_pairs": summary.self_pairs,
+        "not_given": summary.not_given,
         "implied_same": closure.implied_same,
         "implied_different": closure.implied_different,
         "contradictions": closure.n_contradicted,
@@ -127,6 +128,7 @@ def report(name: str, summary: Summary) -> Iterator[str]:
         (summary.soft, "soft (neither 0 nor 1)"),
         (summary.repeated, "repeated (an earlier one says the same)"),
         (summary.self_pairs, "about an item and itself"),
+        (summary.not_given, "more of weight 0, which count as not given"),
     ):
         if number:
             yield f"  {number:,} {what}"

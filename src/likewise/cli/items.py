@@ -16,6 +16,9 @@ from likewise.cli.processes import rank_and_size
 from likewise.errors import InputError
 
 if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
     from likewise.datasets import Items, ItemStream
     from likewise.estimators import NetworkClassifier, SimilarityNetwork
     from likewise.pairs import LargeAnswers, Pairs
@@ -96,17 +99,14 @@ def find_answers(pairs: Pairs, given: Given) -> Pairs:
     """The answers with positions among the items; those about items that cannot be read are left out."""
     import numpy as np
 
-    found = pairs.index(given.names if given.names else len(given.items))
-    if len(given.names) in (0, len(given.items)):
+    found = pairs.index(given.names or len(given.items))
+    there = _readable(given)
+    if there.all():
         return found
-    readable = set(given.items.ids)
-    there = np.array([name in readable for name in given.names])
     place = np.cumsum(there) - 1
     kept = found.select(there[found.left] & there[found.right])
-    lost = len(found) - len(kept)
-    if lost:
-        what = "1 answer speaks" if lost == 1 else f"{lost:,} answers speak"
-        warnings.warn(f"{what} of images that cannot be read, and will not be used.", stacklevel=2)
+    counted = [(part.weight > 0) & (part.left != part.right) for part in (found, kept)]
+    _warn_of_left_out(int(counted[0].sum() - counted[1].sum()))
     ids = None if found.ids is None else found.ids[there]
     return replace(kept, left=place[kept.left], right=place[kept.right], n_items=len(given.items), ids=ids)
 
@@ -117,10 +117,28 @@ def close_answers(path: Path, given: Given, folder: Path, held_out: float, seed:
     from likewise.pairs.large import open_large, write_large
 
     typer.echo(f"{path} is read a part at a time, and what follows from it is kept in {folder}.")
-    writing = write_large(path, given.items.ids or len(given.items), folder, held_out, seed)
+    writing = write_large(path, given.names or len(given.items), folder, held_out, seed, _readable(given))
     while from_first(lambda: next(writing, False)):
         pass
-    return open_large(folder)
+    answers = open_large(folder)
+    _warn_of_left_out(answers.n_left_out)
+    return answers
+
+
+def _readable(given: Given) -> NDArray[np.bool_]:
+    """Which of all items could be read; those without names all could."""
+    import numpy as np
+
+    if len(given.names) in (0, len(given.items)):
+        return np.ones(len(given.items), dtype=np.bool_)
+    readable = set(given.items.ids)
+    return np.array([name in readable for name in given.names])
+
+
+def _warn_of_left_out(number: int) -> None:
+    if number:
+        what = "1 answer speaks" if number == 1 else f"{number:,} answers speak"
+        warnings.warn(f"{what} of images that cannot be read, and will not be used.", stacklevel=3)
 
 
 def open_for(

@@ -14,7 +14,7 @@ import pyarrow.parquet
 from numpy.typing import NDArray
 
 from likewise.datasets.features import features_of, refusal
-from likewise.errors import InputError
+from likewise.errors import InputError, reading_as
 
 BUFFER = 2**16  # bytes of each column that are read at a time
 
@@ -56,15 +56,12 @@ class ParquetRows:
 
     @contextmanager
     def _open(self) -> Iterator[Any]:
-        try:
-            # Arrow would else read ahead, all the file, or whole columns of a row group.
-            with pyarrow.parquet.ParquetFile(self.path, pre_buffer=False, buffer_size=BUFFER) as file:
-                yield file
-        except (InputError, MemoryError):  # Arrow has a MemoryError that is an ArrowException too
-            raise
-        except (pa.ArrowException, OSError, ValueError) as error:
-            reason = str(error).partition("\n")[0]
-            raise InputError(f"{self.path} cannot be read as Parquet ({reason}); write it again.") from error
+        # Arrow would else read ahead, all the file, or whole columns of a row group.
+        with (
+            reading_as("Parquet", self.path),
+            pyarrow.parquet.ParquetFile(self.path, pre_buffer=False, buffer_size=BUFFER) as file,
+        ):
+            yield file
 
     def _text(self, name: str, values: Any) -> Any:
         kind = self.types[name]

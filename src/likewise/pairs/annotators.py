@@ -43,6 +43,7 @@ def agreement(pairs: Pairs) -> Agreement:
     >>> float(agreement(Pairs.from_frame(answers)).rate[0, 1])
     0.5
     """
+    pairs = counted(pairs)
     annotator, place, first = answered(pairs)
     n, shape = len(pairs.annotators), (len(pairs.annotators), len(first))
     who, inverse = np.unique(place * n + annotator, return_inverse=True)
@@ -62,6 +63,7 @@ def agreement(pairs: Pairs) -> Agreement:
 
 def disagreements(pairs: Pairs) -> Pairs:
     """The answers about pairs that some call the same and others different, those about one pair side by side."""
+    pairs = counted(pairs)
     _, place, first = answered(pairs)
     says_same = np.bincount(place[pairs.same > 0.5], minlength=len(first)) > 0
     says_different = np.bincount(place[pairs.same < 0.5], minlength=len(first)) > 0
@@ -69,9 +71,16 @@ def disagreements(pairs: Pairs) -> Pairs:
     return pairs.select(rows[np.lexsort((rows, first[place[rows]]))])
 
 
+def counted(pairs: Pairs) -> Pairs:
+    """The answers of weight above 0; the others count as not given."""
+    return pairs if (pairs.weight > 0).all() else pairs.select(pairs.weight > 0)
+
+
 def answered(pairs: Pairs) -> tuple[NDArray[np.int32], Ints, Ints]:
     """The annotator of each row, the pair it is about, and the first row of each such pair."""
-    if pairs.annotator is None or not len(pairs):
+    if not len(pairs):
+        raise InputError("There are no answers, or all have weight 0 and count as not given; give some.")
+    if pairs.annotator is None:
         raise InputError("These answers do not say who gave them; add a column annotator.")
     _, first, place = np.unique(keys(pairs.left, pairs.right, pairs.n_items), return_index=True, return_inverse=True)
     return pairs.annotator, place, first

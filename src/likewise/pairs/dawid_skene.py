@@ -23,7 +23,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import entr, expit
 
-from likewise.pairs.annotators import answered
+from likewise.pairs.annotators import answered, counted
 
 if TYPE_CHECKING:
     from likewise.pairs.pairs import Pairs
@@ -84,6 +84,7 @@ class Patterns(NamedTuple):
 
 def reliability(pairs: Pairs, prior: float = 1.0) -> Reliability:
     """The reliability of each annotator, by expectation-maximisation; `prior` scales the added answers."""
+    pairs = counted(pairs)
     annotator, place, first = answered(pairs)
     n, right, wrong = len(pairs.annotators), prior * RIGHT, prior * WRONG
     who, said, weight, pattern, times, pattern_of_pair = _patterns(pairs, annotator, place)

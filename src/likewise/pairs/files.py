@@ -1,6 +1,7 @@
 """Answers in CSV and Parquet files: columns left, right, same and, where wanted, weight and annotator.
 
-Other columns are left alone. Every refusal names the file and the line.
+Other columns are left alone, and the case of the names does not matter. The values of a CSV file are separated by
+commas, semicolons or tabs: by what its first line makes columns with. Every refusal names the file and the line.
 """
 
 from __future__ import annotations
@@ -9,7 +10,7 @@ import csv
 import os
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
@@ -18,7 +19,7 @@ import pyarrow.csv
 import pyarrow.parquet
 from numpy.typing import NDArray
 
-from likewise.errors import InputError
+from likewise.errors import InputError, reading_as
 from likewise.files import replacing
 from likewise.pairs.columns import OPTIONAL, REQUIRED, Column
 from likewise.pairs.source import Source
@@ -27,8 +28,17 @@ if TYPE_CHECKING:
     from likewise.pairs.pairs import Pairs
 
 SUFFIXES = (".csv", ".parquet")
+DELIMITERS = (",", ";", "\t")
+COMMA_NUMBER = r"^\s*([+-]?[0-9]*),([0-9]+)\s*$"  # as in 0,5, where commas do not separate
 BLOCK = 2**22  # bytes that are read at a time
 ROWS = 2**18  # rows that are written at a time
+
+
+class Header(NamedTuple):
+    """The first line of a CSV file: the names of its columns, in lower case, and what separates values."""
+
+    names: list[str]
+    delimiter: str
 
 
 def check_suffix(path: Path) -> str:
@@ -41,32 +51,32 @@ def check_suffix(path: Path) -> str:
 
 def read_csv(path: Path) -> tuple[dict[str, Column], Source]:
     """The columns of a CSV file as text, and the line of each row; empty lines do not count as rows."""
-    header, numbers = _layout(path)
-    names = _names(header, path)
-    if not any(names):
+    first, numbers = _layout(path)
+    header = _header(first, path)
+    if not any(header.names):
         raise InputError(f"{path} is empty. Its first line must name the columns: left,right,same.")
-    wanted = wanted_columns(names, f"{path}, line {numbers[0]}")
+    wanted = wanted_columns(header.names, f"{path}, line {numbers[0]}")
     source = Source(numbers[1:], str(path), "line")
     if not len(source.lines):
         raise _no_answers(path)
-    return _parse(path, path, names, wanted, len(source.lines), skip_rows=int(numbers[0])), source
+    return _parse(path, path, header, [*wanted], len(source.lines), skip_rows=int(numbers[0])), source
 
 
 def csv_parts(path: Path) -> Iterator[tuple[dict[str, Column], Source]]:
     """The same a few megabytes at a time."""
     _refuse_no_file(path)
-    names: list[str] = []
+    header: Header | None = None
     line = 1
     for block in _whole_lines(path):
         starts, ends, full = _lines(block)
         numbers = line + full
         line += len(ends)
-        if not names and len(full):
-            names = _names(block[starts[full[0]] : ends[full[0]]], path)
-            wanted = wanted_columns(names, f"{path}, line {numbers[0]}")
+        if header is None and len(full):
+            header = _header(block[starts[full[0]] : ends[full[0]]], path)
+            wanted = [*wanted_columns(header.names, f"{path}, line {numbers[0]}")]
             block, numbers = block[ends[full[0]] + 1 :], numbers[1:]
-        if len(numbers):
-            table = _parse(path, pa.BufferReader(block), names, wanted, len(numbers))
+        if header is not None and len(numbers):
+            table = _parse(path, pa.BufferReader(block), header, wanted, len(numbers))
             yield table, Source(numbers, str(path), "line")
 
 
@@ -74,54 +84,53 @@ def parquet_parts(path: Path) -> Iterator[tuple[dict[str, Column], Source]]:
     """The columns of a Parquet file as they are stored, some rows at a time."""
     _refuse_no_file(path)
     row = 0
-    try:
-        # Arrow would else read ahead, all the file, or whole columns of a row group.
-        with pyarrow.parquet.ParquetFile(path, pre_buffer=False, buffer_size=2**16) as file:
-            wanted = wanted_columns(file.schema_arrow.names, str(path))
-            for batch in file.iter_batches(batch_size=ROWS, columns=list(wanted)):
-                lines = np.arange(row, row + batch.num_rows)
-                row += batch.num_rows
-                yield {name: batch[name] for name in wanted}, Source(lines, str(path))
-    except (pa.ArrowInvalid, OSError) as error:
-        raise InputError(f"{path} cannot be read as Parquet ({error}); write it again.") from error
+    # Arrow would else read ahead, all the file, or whole columns of a row group.
+    with reading_as("Parquet", path), pyarrow.parquet.ParquetFile(path, pre_buffer=False, buffer_size=2**16) as file:
+        wanted = wanted_columns(file.schema_arrow.names, str(path))
+        batches = file.iter_batches(batch_size=ROWS, columns=[*wanted.values()])
+        while True:
+            batch = next(batches, None)
+            if batch is None:
+                return
+            batch.validate(full=True)  # that text is UTF-8, and codes have values
+            lines = np.arange(row, row + batch.num_rows)
+            row += batch.num_rows
+            yield {name: batch[there] for name, there in wanted.items()}, Source(lines, str(path))
 
 
 def read_parquet(path: Path) -> tuple[dict[str, Column], Source]:
     """The columns of a Parquet file as they are stored."""
     _refuse_no_file(path)
-    try:
-        file = pyarrow.parquet.ParquetFile(path)
+    with reading_as("Parquet", path), pyarrow.parquet.ParquetFile(path) as file:
         wanted = wanted_columns(file.schema_arrow.names, str(path))
-        table = file.read(columns=list(wanted))
+        table = file.read(columns=[*wanted.values()])
         table.validate(full=True)  # that text is UTF-8, and codes have values
-    except (InputError, MemoryError):  # Arrow has a MemoryError that is an ArrowException too
-        raise
-    except (pa.ArrowException, OSError, ValueError) as error:
-        raise InputError(f"{path} cannot be read as Parquet ({error}); write it again.") from error
     if not len(table):
         raise _no_answers(path)
-    return {name: table[name] for name in wanted}, Source(np.arange(len(table)), str(path))
+    return {name: table[there] for name, there in wanted.items()}, Source(np.arange(len(table)), str(path))
 
 
 def n_rows(path: Path) -> int:
-    """The rows of a Parquet file, which it tells at its end; 0 where it cannot be read."""
+    """The rows of a Parquet file, which it tells at its end; 0 where it cannot be read, which reading it says."""
     try:
-        return int(pyarrow.parquet.read_metadata(path).num_rows)
-    except (pa.ArrowInvalid, OSError):
+        with reading_as("Parquet", path):
+            return int(pyarrow.parquet.read_metadata(path).num_rows)
+    except InputError:
         return 0
 
 
-def wanted_columns(names: Sequence[str], where: str) -> tuple[str, ...]:
-    """Those of our columns that are there; all that are required must be, once."""
+def wanted_columns(names: Sequence[Any], where: str) -> dict[str, Any]:
+    """Those of our columns that are there, each with its name there; all that are required must be, once."""
+    plain = [str(name).strip().casefold() for name in names]
     for name in REQUIRED:
-        if name not in names:
+        if name not in plain:
             have = ", ".join(map(str, names))
             raise InputError(f"{where}: there is no column {name!r} but {have}. Name the columns left,right,same.")
-    wanted = tuple(name for name in (*REQUIRED, *OPTIONAL) if name in names)
+    wanted = [name for name in (*REQUIRED, *OPTIONAL) if name in plain]
     for name in wanted:
-        if list(names).count(name) > 1:
+        if plain.count(name) > 1:
             raise InputError(f"{where}: there are two columns {name!r}. Keep one of them.")
-    return wanted
+    return {name: names[plain.index(name)] for name in wanted}
 
 
 def write_csv(pairs: Pairs, path: Path) -> None:
@@ -199,33 +208,41 @@ def _lines(block: bytes) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[
 
 
 def _parse(
-    path: Path, source: Any, names: list[str], wanted: Sequence[str], n_lines: int, skip_rows: int = 0
+    path: Path, source: Any, header: Header, wanted: Sequence[str], n_lines: int, skip_rows: int = 0
 ) -> dict[str, Column]:
     """The wanted columns of CSV text, from the file or from a part of it."""
+    names = [name if name in wanted else f"column {place}" for place, name in enumerate(header.names)]
     try:
         table = pyarrow.csv.read_csv(
             source,
-            pyarrow.csv.ReadOptions(
-                block_size=BLOCK,
-                skip_rows=skip_rows,
-                column_names=[name if name in wanted else f"column {place}" for place, name in enumerate(names)],
-            ),
-            convert_options=pyarrow.csv.ConvertOptions(
+            pyarrow.csv.ReadOptions(block_size=BLOCK, skip_rows=skip_rows, column_names=names),
+            pyarrow.csv.ParseOptions(delimiter=header.delimiter),
+            pyarrow.csv.ConvertOptions(
                 column_types=dict.fromkeys(wanted, pa.string()), include_columns=list(wanted), strings_can_be_null=False
             ),
         )
     except pa.ArrowInvalid as error:
-        raise _first_bad_line(path, len(names), str(error)) from error
+        raise _first_bad_line(path, header, str(error)) from error
     if len(table) != n_lines:  # fewer rows than lines
-        raise _first_bad_line(path, len(names), "a value holds a line break")
-    return {name: table[name] for name in wanted}
+        raise _first_bad_line(path, header, "a value holds a line break")
+    found = {name: table[name] for name in wanted}
+    if header.delimiter != ",":
+        for name in {"same", "weight"} & {*wanted}:
+            found[name] = pc.replace_substring_regex(found[name], COMMA_NUMBER, r"\1.\2")
+    return found
 
 
-def _names(header: bytes, path: Path) -> list[str]:
-    try:
-        return [name.strip().casefold() for name in next(csv.reader([header.decode("utf-8-sig", "replace")]), [])]
-    except csv.Error as error:  # a line that ends in a carriage return alone
-        raise InputError(f"{path} cannot be read as CSV ({error}); end each line with a line feed.") from error
+def _header(line: bytes, path: Path) -> Header:
+    """The names of the columns, by the first delimiter that gives all that are required; else by commas."""
+    text = line.decode("utf-8-sig", "replace")
+    headers = []
+    for delimiter in DELIMITERS:
+        try:
+            names = next(csv.reader([text], delimiter=delimiter), [])
+        except csv.Error as error:  # a line that ends in a carriage return alone
+            raise InputError(f"{path} cannot be read as CSV ({error}); end each line with a line feed.") from error
+        headers.append(Header([name.strip().casefold() for name in names], delimiter))
+    return next((header for header in headers if {*REQUIRED} <= {*header.names}), headers[0])
 
 
 def _whole_lines(path: Path) -> Iterator[bytes]:
@@ -243,19 +260,23 @@ def _whole_lines(path: Path) -> Iterator[bytes]:
         yield rest + b"\n"
 
 
-def _first_bad_line(path: Path, n_columns: int, otherwise: str) -> InputError:
+def _first_bad_line(path: Path, header: Header, otherwise: str) -> InputError:
     """Look for what Arrow does not say: the line that has too few or too many values, or is not UTF-8."""
+    n_columns = len(header.names)
+    between = {",": "commas", ";": "semicolons", "\t": "tabs"}[header.delimiter]
     with path.open("rb") as file:
         for number, line in enumerate(file, 1):
             try:
-                values = next(csv.reader([line.decode("utf-8-sig").rstrip("\r\n")], strict=True), [])
+                values = next(
+                    csv.reader([line.decode("utf-8-sig").rstrip("\r\n")], delimiter=header.delimiter, strict=True), []
+                )
             except UnicodeDecodeError:
                 return InputError(f"{path}, line {number}: this is not UTF-8 text. Save the file as UTF-8.")
             except csv.Error:
                 return InputError(f"{path}, line {number}: a quotation mark is open at its end. Close it.")
             if values and len(values) != n_columns:
                 wrong = f"{n_columns} columns, but {len(values)} value{'' if len(values) == 1 else 's'}"
-                return InputError(f"{path}, line {number}: {wrong}. Give each column a value, separated by commas.")
+                return InputError(f"{path}, line {number}: {wrong}. Give each column a value, separated by {between}.")
     return InputError(f"{path} cannot be read as CSV ({otherwise}); write it again.")
 
 

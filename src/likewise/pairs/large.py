@@ -45,6 +45,7 @@ class LargeAnswers:
     held_out: Pairs  # about items of which nothing else is known; may be empty
     n_same: int
     n_different: int
+    n_left_out: int = 0  # answers about items that cannot be read
 
     def __len__(self) -> int:
         return self.n_same + self.n_different
@@ -98,17 +99,29 @@ def read_large(
     return open_large(Path(folder))
 
 
-def write_large(path: Path, ids: int | Sequence[object], folder: Path, held_out: float, seed: int) -> Iterator[bool]:
-    """Write what `open_large` reads; gives a sign of life after each part."""
+def write_large(
+    path: Path,
+    ids: int | Sequence[object],
+    folder: Path,
+    held_out: float,
+    seed: int,
+    readable: NDArray[np.bool_] | None = None,
+) -> Iterator[bool]:
+    """Write what `open_large` reads; gives a sign of life after each part.
+
+    Where not all items are `readable`, the answers about the others are left out, and positions count those that are.
+    """
     folder.mkdir(parents=True, exist_ok=True)
-    n = ids if isinstance(ids, int) else len(ids)
+    readable = np.ones(ids if isinstance(ids, int) else len(ids), dtype=np.bool_) if readable is None else readable
+    n = int(readable.sum())
     random = np.random.default_rng(seed)
     out = np.zeros(n, dtype=np.bool_)
     out[random.permutation(n)[: int(held_out * n)]] = True
     samples = {"sample": PrioritySample(max(SAMPLE, 2 * n), random), "held-out": PrioritySample(MOST_HELD_OUT, random)}
     different, same = (DistinctOnDisk(folder / f"{kind}-items") for kind in ("different", "same"))
-    counts = [0, 0]
-    for part in stream_answers(path, ids):
+    counts, left_out = [0, 0], 0
+    for part, lost in _parts(path, ids, readable):
+        left_out += lost
         touched = out[part.left] | out[part.right]
         kept = _select(part, ~touched)
         samples["sample"].add(kept)
@@ -120,7 +133,7 @@ def write_large(path: Path, ids: int | Sequence[object], folder: Path, held_out:
     if not sum(counts):
         raise InputError(f"{path} holds no answers about two items. Give rows of left, right and same.")
     if out.any() and not _are_enough(samples["held-out"].part(), samples["sample"].seen, sum(counts)):
-        yield from write_large(path, ids, folder, 0.0, seed)
+        yield from write_large(path, ids, folder, 0.0, seed, readable)
         return
 
     yield from same.merge()
@@ -133,7 +146,7 @@ def write_large(path: Path, ids: int | Sequence[object], folder: Path, held_out:
         answered_different += int((a != b).sum())
         yield True
     if answered_different < _length(different.path):
-        yield from _refuse(path, ids, component, out)
+        yield from _refuse(path, (part for part, _ in _parts(path, ids, readable)), component, out)
     yield from between.merge()
     about = {
         "file": str(path),
@@ -141,6 +154,7 @@ def write_large(path: Path, ids: int | Sequence[object], folder: Path, held_out:
         "n_components": n_components,
         "answered": (_length(same.path), answered_different),
         "counts": counts,
+        "left_out": left_out,
     }
     for numbers in (same, different):
         numbers.path.unlink()
@@ -164,7 +178,15 @@ def open_large(folder: Path) -> LargeAnswers:
         return Pairs(left, right, same.astype(np.float32), one, source=source, n_items=len(component))
 
     different, same = about["counts"]
-    return LargeAnswers(closure, pairs("sample"), pairs("held-out"), same, different)
+    return LargeAnswers(closure, pairs("sample"), pairs("held-out"), same, different, about["left_out"])
+
+
+def _parts(path: Path, ids: int | Sequence[object], readable: NDArray[np.bool_]) -> Iterator[tuple[Part, int]]:
+    """The answers about readable items, with positions among these, and how many others there were."""
+    place = np.cumsum(readable) - 1
+    for part in stream_answers(path, ids):
+        there = _select(part, readable[part.left] & readable[part.right])
+        yield there._replace(left=place[there.left], right=place[there.right]), len(part.left) - len(there.left)
 
 
 def _components(same: Path, n: int) -> Generator[bool, None, tuple[Ints, int]]:
@@ -197,10 +219,10 @@ def _are_enough(held_out: Part, n_kept: int, n_answers: int) -> bool:
     return bool(both and len(held_out.same) >= LEAST_HELD_OUT and n_kept >= n_answers / 2)
 
 
-def _refuse(path: Path, ids: int | Sequence[object], component: Ints, out: NDArray[np.bool_]) -> Iterator[bool]:
+def _refuse(path: Path, parts: Iterator[Part], component: Ints, out: NDArray[np.bool_]) -> Iterator[bool]:
     """Count the answers "different" within a component, name the first ones, and end."""
     count, lines = 0, np.empty(0, dtype=np.int64)
-    for part in stream_answers(path, ids):
+    for part in parts:
         rest = _select(part, ~(out[part.left] | out[part.right]))
         denied = ~rest.same & (component[rest.left] == component[rest.right])
         count += int(denied.sum())

@@ -13,7 +13,8 @@ from numpy.typing import ArrayLike, NDArray
 
 from likewise.errors import InputError
 from likewise.pairs import columns, files
-from likewise.pairs.closure import Closure, close
+from likewise.pairs.annotators import counted
+from likewise.pairs.closure import Closure, close, told
 from likewise.pairs.contradictions import Contradiction, find_contradictions
 from likewise.pairs.dawid_skene import reliability
 from likewise.pairs.ids import item_ids, lookup
@@ -26,6 +27,7 @@ from likewise.unknown import UNKNOWN
 
 SURE = 0.5  # bits of information that a merged answer must hold to count
 MOST_PAIRS = 50_000_000  # that are made from labels without being asked for by number
+ROUNDING = 1e-5  # by which the two entries of a pair may differ in a matrix of similarities
 
 Ints = NDArray[np.int64]
 Rows = NDArray[np.bool_] | NDArray[np.int64]
@@ -68,7 +70,8 @@ class Pairs:
 
         `left` and `right` are ids or row numbers: row numbers where all of them are, counted from 0. `same` is a number
         in [0, 1], +1 or -1, or one of the words same, different, yes, no, true, false. Spaces around a value, the case
-        of these words, other columns and empty lines do not matter.
+        of these words and of the columns' names, other columns and empty lines do not matter. Semicolons or tabs may
+        separate the values, and then numbers may have a decimal comma.
         """
         return cls._from_columns(*files.read_csv(Path(path)))
 
@@ -86,9 +89,10 @@ class Pairs:
         >>> Pairs.from_frame({"left": [0, 1], "right": [1, 2], "same": [True, False]})
         Pairs(2 answers about 3 items: 1 same, 1 different)
         """
-        names = getattr(frame, "column_names", None) or getattr(frame, "columns", None)
-        wanted = files.wanted_columns([str(name) for name in (frame if names is None else names)], "the frame")
-        return cls._from_columns({name: frame[name] for name in wanted}, Source(np.arange(len(frame["left"]))))
+        names = getattr(frame, "column_names", None)
+        names = getattr(frame, "columns", frame) if names is None else names
+        given = {name: frame[there] for name, there in files.wanted_columns([*names], "the frame").items()}
+        return cls._from_columns(given, Source(np.arange(len(given["left"]))))
 
     @classmethod
     def from_arrays(
@@ -161,20 +165,27 @@ class Pairs:
     def from_matrix(cls, same: ArrayLike) -> Self:
         """Answers from a symmetric matrix (n, n), with NaN for pairs that nobody knows; its diagonal says nothing.
 
+        Predicted similarities are rounded: the two entries of a pair may differ by that, and their mean is taken.
+
         >>> Pairs.from_matrix([[1, 1, 0], [1, 1, float("nan")], [0, float("nan"), 1]])
         Pairs(2 answers about 3 items: 1 same, 1 different)
         """
         matrix = np.asarray(same)
         if matrix.ndim != 2 or len(set(matrix.shape)) != 1 or matrix.dtype.kind not in "fbiu":
             raise InputError(f"same is {matrix.dtype} of shape {matrix.shape}; give a matrix (n, n) of numbers.")
+        rounding = max(ROUNDING, 16 * float(np.finfo(matrix.dtype).eps)) if matrix.dtype.kind == "f" else 0.0
         left, right = np.triu_indices(len(matrix), 1)
         above, below = matrix[left, right].astype(np.float64), matrix[right, left].astype(np.float64)
-        differ = (above != below) & ~(np.isnan(above) & np.isnan(below))
+        differ = ~(np.abs(above - below) <= rounding) & ~(np.isnan(above) & np.isnan(below))
         if differ.any():
             i, j = left[differ][0], right[differ][0]
             raise InputError(f"same[{i}, {j}] is {matrix[i, j]} and same[{j}, {i}] is {matrix[j, i]}; make them equal.")
         known = ~np.isnan(above)
-        made = cls.from_arrays(np.stack([left, right], 1)[known], above[known])
+        mean = (above[known] + below[known]) / 2
+        inside = np.clip(mean, 0, 1)
+        made = cls.from_arrays(
+            np.stack([left, right], 1)[known], np.where(np.abs(mean - inside) <= rounding, inside, mean)
+        )
         return replace(made, n_items=len(matrix))
 
     @classmethod
@@ -215,7 +226,7 @@ class Pairs:
         return len(self.left)
 
     def __repr__(self) -> str:
-        same, different = int((self.same > 0.5).sum()), int((self.same < 0.5).sum())
+        same, different = (int(side.sum()) for side in told(self))
         return (
             f"Pairs({len(self)} answers about {len(self.items)} items: {same} same, {different} different"
             + (f", by {len(self.annotators)} annotators" if self.annotators else "")
@@ -305,7 +316,7 @@ class Pairs:
         >>> Pairs.from_arrays(asked * 3, said, annotator=np.repeat(["ann", "bob", "carl"], 40)).merged()
         Pairs(40 answers about 41 items: 20 same, 20 different)
         """
-        given = self.select(self.weight > 0)
+        given = counted(self)
         if given.annotator is None or len(np.unique(given.annotator)) < 2:
             return self
         merged = reliability(given).merge()

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from likewise.pairs.annotators import Agreement, agreement, disagreements
-from likewise.pairs.closure import Closure
+from likewise.pairs.annotators import Agreement, agreement, counted, disagreements
+from likewise.pairs.closure import Closure, told
 from likewise.pairs.contradictions import Contradiction
 from likewise.pairs.dawid_skene import Reliability, reliability
 from likewise.pairs.keys import distinct, is_sparse, keys
@@ -26,7 +26,7 @@ class Summary:
     items: int
     same: int
     different: int
-    undecided: int  # 0.5, or of weight 0
+    undecided: int  # 0.5
     soft: int  # neither 0 nor 1
     repeated: int  # that say again what an earlier one says
     self_pairs: int
@@ -35,15 +35,17 @@ class Summary:
     disputed: int  # pairs that annotators answered both ways
     agreement: Agreement | None  # with two annotators or more
     reliability: Reliability | None
+    not_given: int  # answers of weight 0, which count nowhere else
 
 
 def summarise(pairs: Pairs, limit: int | None = 20) -> Summary:
     """The summary of answers, with the proofs of the first `limit` contradictions."""
     if is_sparse(pairs.n_items, len(pairs)):
         pairs = pairs.compact()
-    counted = pairs.weight > 0
-    same, different = int((counted & (pairs.same > 0.5)).sum()), int((counted & (pairs.same < 0.5)).sum())
-    several = len(pairs.annotators) > 1
+    n_answers = len(pairs)
+    pairs = counted(pairs)
+    same, different = (int(side.sum()) for side in told(pairs))
+    several = len(pairs.annotators) > 1 and len(pairs) > 0
     return Summary(
         answers=len(pairs),
         items=len(pairs.items),
@@ -58,6 +60,7 @@ def summarise(pairs: Pairs, limit: int | None = 20) -> Summary:
         disputed=_n_pairs(disagreements(pairs)) if several else 0,
         agreement=agreement(pairs) if several else None,
         reliability=reliability(pairs) if several else None,
+        not_given=n_answers - len(pairs),
     )
 
 
