@@ -422,3 +422,12 @@ def test_answers_of_several_annotators_are_merged(blobs: Path, run: Run, fit_blo
     np.testing.assert_allclose(used.same, merged.same)
     assert ((used.same > 0.5) == (given.same > 0.5)).all()
     assert run("report", blobs / "merged").exit_code == 0
+
+
+def test_a_log_shows_early_how_long_it_takes(blobs: Path, fit_blobs: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The output is no terminal; nothing was printed by an earlier fit of this process."""
+    monkeypatch.setattr("likewise.training.progress.Lines.last", -float("inf"))
+    lines = fit_blobs(blobs, blobs / "new").stdout.splitlines()
+    (first, *_) = [line for line in lines if "epoch" in line]
+    assert first.startswith("answers, start 1: epoch 1/3, step 2/")
+    assert first.endswith(" left in this stage")

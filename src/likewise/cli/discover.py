@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -132,7 +131,7 @@ def _discover(unknown: Path, given: Given, teacher: Teacher, out: Path, argument
         device=arguments["device"],
         precision=arguments["precision"],
         random_state=arguments["seed"],
-        verbose=sys.stdout.isatty(),
+        verbose=True,
         run=out / "stages",
     ).fit(given.X)
     model = found.classifier_
@@ -162,7 +161,7 @@ def _learn_similarity(teacher: Teacher, out: Path, arguments: dict[str, Any]) ->
         device=arguments["device"],
         precision=arguments["precision"],
         random_state=arguments["seed"],
-        verbose=sys.stdout.isatty(),
+        verbose=True,
         run=out / "stages" / "similarity",
     )
     names = np.array(teacher.known.class_names)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import sys
 import warnings
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -167,7 +166,7 @@ def _learn(items: Path, given: Given, answers: Pairs | LargeAnswers, out: Path, 
         **told,
         image_size=arguments["size"],
         random_state=arguments["seed"],
-        verbose=sys.stdout.isatty(),
+        verbose=True,
         run=out / "stages",
     )
     model.fit(given.X, pairs=dataclasses.replace(answers, ids=None) if isinstance(answers, Pairs) else answers)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -122,7 +121,7 @@ def _learn(
         n_classes=arguments["classes"],
         image_size=arguments["size"],
         random_state=arguments["seed"],
-        verbose=sys.stdout.isatty(),
+        verbose=True,
         run=out / "stages",
     )
     typer.echo(items_in_words(items, given))

@@ -24,7 +24,7 @@ from likewise.estimators.task import checksum
 from likewise.evaluation import NumberOfClasses, joining_costs, n_dominant, number_by_silhouette, trust
 from likewise.networks import CosineHead
 from likewise.supervision import cosine_affinity, diffusion_rows, spectral_opinions, spectral_partition
-from likewise.training import Seen, Settings, learn_consensus, mean_probabilities, prototype_classifier
+from likewise.training import OnEpoch, Seen, Settings, learn_consensus, mean_probabilities, prototype_classifier
 from likewise.training.settings import Precision
 
 Similarity = SimilarityNetwork | Callable[[Any, Any], ArrayLike] | ArrayLike | None
@@ -52,6 +52,8 @@ class CategoryDiscoverer(ClusterMixin, BaseEstimator):  # type: ignore[misc]
         (n, n) of such probabilities. By default a new `SimilarityNetwork`.
     epochs : times that the classifier sees each item, in each of two rounds; 0 leaves it at the clusters' prototypes.
     precision : "auto" or "float32", or "bfloat16", which is faster on hardware that has it and rounds to three digits.
+    verbose : whether to show progress: a bar on a terminal, else lines, at most one a second.
+    on_epoch : is called with each new row of the history (a dict), for logging.
     run : a folder, so that a killed fit goes on where it was.
 
     Attributes
@@ -80,6 +82,7 @@ class CategoryDiscoverer(ClusterMixin, BaseEstimator):  # type: ignore[misc]
         precision: Precision = "auto",
         random_state: int | np.random.RandomState | None = 0,
         verbose: bool = False,
+        on_epoch: OnEpoch | None = None,
         run: Path | str | None = None,
     ) -> None:
         self.n_classes = n_classes
@@ -91,6 +94,7 @@ class CategoryDiscoverer(ClusterMixin, BaseEstimator):  # type: ignore[misc]
         self.precision = precision
         self.random_state = random_state
         self.verbose = verbose
+        self.on_epoch = on_epoch
         self.run = run
 
     @atomic
@@ -153,6 +157,7 @@ class CategoryDiscoverer(ClusterMixin, BaseEstimator):  # type: ignore[misc]
                 precision=self.precision,
                 random_state=self.random_state,
                 verbose=self.verbose,
+                on_epoch=self.on_epoch,
             )
         if not isinstance(chosen, SimilarityNetwork) or hasattr(chosen, "module_"):
             return chosen
@@ -187,7 +192,8 @@ class CategoryDiscoverer(ClusterMixin, BaseEstimator):  # type: ignore[misc]
                 self._settings(len(inputs)),
                 run=run,
                 config=None if run is None else _told(inputs, similarity),
-                progress=self.verbose,
+                progress=self.verbose and f"round {number}",
+                on_epoch=self.on_epoch,
             )
             before = len(history)
             history += [{**row, "round": number, "epoch": row["epoch"] + before} for row in result.history]
@@ -236,6 +242,7 @@ class CategoryDiscoverer(ClusterMixin, BaseEstimator):  # type: ignore[misc]
             precision=self.precision,
             random_state=self.seed_,
             verbose=self.verbose,
+            on_epoch=self.on_epoch,
             run=self.run,
         ).fit(take(X, rows), partition)
         return np.asarray(self.classifier_.predict(X))

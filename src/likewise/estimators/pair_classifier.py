@@ -31,7 +31,7 @@ from likewise.estimators.task import (
     read_told,
 )
 from likewise.pairs import Ids, LargeAnswers, Pairs, PairTarget, answers_about
-from likewise.training import LEAST_STEPS, Augment, Pile, Settings, learn_answers
+from likewise.training import LEAST_STEPS, Augment, OnEpoch, Pile, Settings, learn_answers
 from likewise.training.record_form import Form
 from likewise.training.settings import Precision
 
@@ -56,6 +56,8 @@ class PairClassifier(NetworkClassifier):
     augment : "auto" (gentle shifts and turns of images, slight noise on features), None, or an `Augmentation`.
     image_size : the side that images from files are brought to.
     precision : "auto" or "float32", or "bfloat16", which is faster on hardware that has it and rounds to three digits.
+    verbose : whether to show progress: a bar on a terminal, else lines, at most one a second.
+    on_epoch : is called with each new row of the history (a dict), for logging.
     run : a folder, so that a killed fit goes on where it was.
 
     Attributes
@@ -98,6 +100,7 @@ class PairClassifier(NetworkClassifier):
         precision: Precision = "auto",
         random_state: int | np.random.RandomState | None = 0,
         verbose: bool = False,
+        on_epoch: OnEpoch | None = None,
         run: Path | str | None = None,
     ) -> None:
         self.n_classes = n_classes
@@ -116,6 +119,7 @@ class PairClassifier(NetworkClassifier):
         self.precision = precision
         self.random_state = random_state
         self.verbose = verbose
+        self.on_epoch = on_epoch
         self.run = run
 
     @atomic
@@ -319,6 +323,7 @@ class PairClassifier(NetworkClassifier):
             run=None if self.run is None else Path(self.run),
             config=None if self.run is None else {"items": items_checksum(inputs), "answers": checksum(*task.arrays)},
             progress=self.verbose,
+            on_epoch=self.on_epoch,
         )
         self.network_ = learned.network
         self.first_network_ = learned.first

@@ -22,7 +22,7 @@ from likewise.estimators.partial_labels import PartialLabels, hold_out_labels, r
 from likewise.estimators.starting_network import Network
 from likewise.estimators.task import checksum, items_checksum
 from likewise.supervision.semi import Method, find_method, usual_epsilon
-from likewise.training import LEAST_STEPS, Augment, Evaluate, Pile, Settings, learn_few_labels
+from likewise.training import LEAST_STEPS, Augment, Evaluate, OnEpoch, Pile, Settings, learn_few_labels
 from likewise.training.record_form import Form
 from likewise.training.settings import Precision
 
@@ -44,6 +44,8 @@ class SemiSupervisedClassifier(NetworkClassifier):
     augment : "auto" (gentle shifts and turns of images, slight noise on features), None, or an `Augmentation`.
     image_size : the side that images from files are brought to.
     precision : "auto" or "float32", or "bfloat16", which is faster on hardware that has it and rounds to three digits.
+    verbose : whether to show progress: a bar on a terminal, else lines, at most one a second.
+    on_epoch : is called with each new row of the history (a dict), for logging.
     run : a folder, so that a killed fit goes on where it was.
 
     Attributes
@@ -82,6 +84,7 @@ class SemiSupervisedClassifier(NetworkClassifier):
         precision: Precision = "auto",
         random_state: int | np.random.RandomState | None = 0,
         verbose: bool = False,
+        on_epoch: OnEpoch | None = None,
         run: Path | str | None = None,
     ) -> None:
         self.method = method
@@ -98,6 +101,7 @@ class SemiSupervisedClassifier(NetworkClassifier):
         self.precision = precision
         self.random_state = random_state
         self.verbose = verbose
+        self.on_epoch = on_epoch
         self.run = run
 
     @atomic
@@ -129,6 +133,7 @@ class SemiSupervisedClassifier(NetworkClassifier):
             config=None if self.run is None else {"items": items_checksum(inputs), "labels": checksum(told)},
             evaluate=self._held_out_scores(pile, labels) if len(self.held_out_) else None,
             progress=self.verbose,
+            on_epoch=self.on_epoch,
         )
         self.network_ = learned.network
         self.first_network_ = learned.first

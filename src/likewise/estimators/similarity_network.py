@@ -27,6 +27,7 @@ from likewise.networks import CosineHead, SimilarityModule, build
 from likewise.supervision import diffusion_rows
 from likewise.training import (
     Augment,
+    OnEpoch,
     Pile,
     Seen,
     Settings,
@@ -60,6 +61,8 @@ class SimilarityNetwork(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseE
     adapt : whether batch-norm takes its statistics from the items at hand, where they are a hundred or more: those of
         other classes or another domain are not what it saw in training.
     precision : "auto" or "float32", or "bfloat16", which is faster on hardware that has it and rounds to three digits.
+    verbose : whether to show progress: a bar on a terminal, else lines, at most one a second.
+    on_epoch : is called with each new row of the history (a dict), for logging.
 
     Attributes
     ----------
@@ -93,6 +96,7 @@ class SimilarityNetwork(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseE
         precision: Precision = "auto",
         random_state: int | np.random.RandomState | None = 0,
         verbose: bool = False,
+        on_epoch: OnEpoch | None = None,
         run: Path | str | None = None,
     ) -> None:
         self.network = network
@@ -111,6 +115,7 @@ class SimilarityNetwork(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseE
         self.precision = precision
         self.random_state = random_state
         self.verbose = verbose
+        self.on_epoch = on_epoch
         self.run = run
 
     @atomic
@@ -237,7 +242,8 @@ class SimilarityNetwork(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseE
             items=items,
             run=run,
             config=None if run is None else {"known": checksum(inputs.numpy(), labels.numpy())},
-            progress=self.verbose,
+            progress=self.verbose and "similarity",
+            on_epoch=self.on_epoch,
         )
         self.history_ = result.history
 

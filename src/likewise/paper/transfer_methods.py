@@ -69,11 +69,18 @@ def learn_known(entry: TransferEntry, task: Task, run: Path, backbone_run: Path 
     elif recipe.backbone is not None:
         settings = replace(recipe.backbone, seed=entry.seed)
         batches = _batches(pile, known.labels, settings)
-        train(backbone, batches, label_objective(nn.CrossEntropyLoss()), settings, run=run / "backbone")
+        train(
+            backbone,
+            batches,
+            label_objective(nn.CrossEntropyLoss()),
+            settings,
+            run=run / "backbone",
+            progress="backbone",
+        )
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(entry.seed)
         module = SimilarityModule(copy.deepcopy(backbone), hidden=recipe.hidden)
-    train_similarity(module, pile, known.labels, entry.similarity, items=recipe.items, run=run)
+    train_similarity(module, pile, known.labels, entry.similarity, items=recipe.items, run=run, progress="similarity")
     return Learned(module, None if recipe.backbone is None else backbone)
 
 
@@ -89,6 +96,7 @@ def find(entry: TransferEntry, learned: Learned, task: Task, name: str, run: Pat
             similarity=similarity,
             epochs=entry.training.epochs if entry.method == "mcl" else 0,
             precision=entry.training.precision,
+            verbose=True,
             random_state=entry.seed,
             run=run,
         ).fit(items.inputs.numpy())
@@ -115,7 +123,7 @@ def _learn(entry: TransferEntry, learned: Learned, pile: Pile, n_outputs: int, r
     criterion = MCL() if entry.method == "mcl" else KCL(constant_target=True)  # as the reference code has it
     objective = transfer_objective(lambda inputs: teacher.similarity(inputs, adapt=True), criterion)
     batches = _batches(pile, torch.full((len(pile.inputs),), -1), entry.training)
-    train(network, batches, objective, entry.training, run=run, progress=False)
+    train(network, batches, objective, entry.training, run=run, progress=run.name)
     return predict_logits(network, pile.inputs, mean=pile.mean, std=pile.std).argmax(1).numpy()
 
 

@@ -11,7 +11,7 @@ from likewise.training.holding_out import hold_out
 from likewise.training.interruption import Interrupted
 from likewise.training.labelled import Measured, measure, train_labelled
 from likewise.training.loader import LoaderBatches
-from likewise.training.loop import Evaluate, TrainingResult, train
+from likewise.training.loop import Evaluate, OnEpoch, TrainingResult, train
 from likewise.training.precision import Objective, resolve_device
 from likewise.training.predict import evaluating, predict_logits
 from likewise.training.run_folder import read_json, write_json, write_model
@@ -33,6 +33,7 @@ __all__ = [
     "LoaderBatches",
     "Measured",
     "Objective",
+    "OnEpoch",
     "Pile",
     "Seen",
     "Settings",

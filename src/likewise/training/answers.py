@@ -26,7 +26,7 @@ from likewise.pairs import Pairs
 from likewise.supervision import AnsweringNetwork, Known, answers_objective
 from likewise.training.answer_order import AnswerOrder
 from likewise.training.batches import Augment, TensorBatches
-from likewise.training.loop import TrainingResult, train
+from likewise.training.loop import OnEpoch, TrainingResult, train
 from likewise.training.predict import predict_logits
 from likewise.training.settings import Settings
 
@@ -81,6 +81,7 @@ def learn_answers(
     run: Path | None = None,
     config: Mapping[str, object] | None = None,
     progress: bool = True,
+    on_epoch: OnEpoch | None = None,
 ) -> Learned:
     """Learn from answers; with a folder `run`, each stage has its own in it, and a killed run goes on where it was."""
 
@@ -111,7 +112,8 @@ def learn_answers(
             config=config,
             evaluate=(lambda model, _: {"stage": number, **held_out_scores(model, pile, held_out, flip)}),
             monitor="held_out_loss" if settings.patience and len(held_out) else "",
-            progress=progress,
+            progress=progress and (f"answers, {name.replace('-', ' ')}" if number == 1 else "unlabelled pairs"),
+            on_epoch=on_epoch,
         )
 
     best, least, spent, history = None, np.inf, 0.0, []

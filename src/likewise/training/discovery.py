@@ -16,7 +16,7 @@ from likewise.networks import CosineHead
 from likewise.supervision import consensus_objective
 from likewise.training.answers import Pile
 from likewise.training.batches import EpochOrder, TensorBatches
-from likewise.training.loop import TrainingResult, train
+from likewise.training.loop import OnEpoch, TrainingResult, train
 from likewise.training.predict import predict_logits
 from likewise.training.randomness import AUGMENT, generator
 from likewise.training.settings import Settings
@@ -88,7 +88,8 @@ def learn_consensus(
     *,
     run: Path | None = None,
     config: Mapping[str, object] | None = None,
-    progress: bool = True,
+    progress: bool | str = True,
+    on_epoch: OnEpoch | None = None,
 ) -> TrainingResult:
     """MCL over the pairs of each batch, in which every item is seen twice; the partitions say how alike two are."""
     n = len(pile.inputs)
@@ -102,4 +103,4 @@ def learn_consensus(
         order=EpochOrder(n, settings.batch_size, settings.seed, views=2),
     )
     objective = consensus_objective(opinions, MCL())
-    return train(network, batches, objective, settings, run=run, config=config, progress=progress)
+    return train(network, batches, objective, settings, run=run, config=config, progress=progress, on_epoch=on_epoch)

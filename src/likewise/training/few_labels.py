@@ -24,7 +24,7 @@ from likewise.training.answers import Pile
 from likewise.training.batches import Augment, Order, TensorBatches
 from likewise.training.class_order import ClassOrder
 from likewise.training.few_labels_order import FewLabelsOrder
-from likewise.training.loop import Evaluate, TrainingResult, train
+from likewise.training.loop import Evaluate, OnEpoch, TrainingResult, train
 from likewise.training.precision import Objective
 from likewise.training.settings import Settings
 from likewise.training.similarity import train_similarity
@@ -55,6 +55,7 @@ class Stages:
     config: Mapping[str, object]
     evaluate: Evaluate | None
     progress: bool
+    on_epoch: OnEpoch | None
     names: list[str] = field(default_factory=list)  # of those that were run
 
     @property
@@ -91,7 +92,8 @@ class Stages:
             run=None if self.run is None else self.run / name,
             config={**self.config, **told},
             evaluate=self._scores(number),
-            progress=self.progress,
+            progress=self.progress and name,
+            on_epoch=self.on_epoch,
         )
 
     def _scores(self, number: int) -> Evaluate:
@@ -114,9 +116,10 @@ def learn_few_labels(
     config: Mapping[str, object] | None = None,
     evaluate: Evaluate | None = None,
     progress: bool = True,
+    on_epoch: OnEpoch | None = None,
 ) -> FewLabelsLearned:
     """Learn; a killed run goes on where it was, and other methods in the same folder find the first stage finished."""
-    stages = Stages(pile, labels, run, config or {}, evaluate, progress)
+    stages = Stages(pile, labels, run, config or {}, evaluate, progress, on_epoch)
     if method.needs_similarity:  # what it cannot be learned from is refused before anything is learned
         similarity_module(network, supervised)
         ClassOrder(labels, classes=2, items=2)
@@ -177,7 +180,8 @@ def learn_similarity(stages: Stages, network: nn.Module, settings: Settings) -> 
         least_steps=LEAST_STEPS,
         run=None if stages.run is None else stages.run / "similarity",
         config=stages.config,
-        progress=stages.progress,
+        progress=stages.progress and "similarity",
+        on_epoch=stages.on_epoch,
     )
     return similarity
 

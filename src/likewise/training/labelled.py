@@ -17,7 +17,7 @@ from likewise.datasets import Augmentation, DataSet, Items
 from likewise.evaluation import accuracy, confusion, match_outputs
 from likewise.supervision import label_objective
 from likewise.training.batches import TensorBatches
-from likewise.training.loop import Evaluate, TrainingResult, train
+from likewise.training.loop import Evaluate, OnEpoch, TrainingResult, train
 from likewise.training.predict import predict_logits
 from likewise.training.settings import Settings
 
@@ -34,6 +34,7 @@ def train_labelled(
     augment: Augmentation | None = None,
     run: Path | None = None,
     config: Mapping[str, object] | None = None,
+    on_epoch: OnEpoch | None = None,
 ) -> TrainingResult:
     """Train on `items`, which are all or some of `data.train`; the history has the test accuracy of each epoch."""
     batches = TensorBatches(
@@ -54,6 +55,7 @@ def train_labelled(
         run=run,
         config=config,
         evaluate=epoch_scores(criterion, data),
+        on_epoch=on_epoch,
     )
 
 

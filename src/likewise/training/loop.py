@@ -16,6 +16,7 @@ from torch.utils.data import DataLoader, Dataset
 
 from likewise.distributed import agreed, from_first, is_common, share, sharing, wait_for_all
 from likewise.errors import InputError
+from likewise.files import is_writer
 from likewise.training.batches import Batch, Batches
 from likewise.training.checkpoint import State, is_there, load_checkpoint, save_checkpoint
 from likewise.training.configuration import settle
@@ -42,6 +43,7 @@ from likewise.training.settings import Settings
 from likewise.training.tally import Tally
 
 Evaluate = Callable[[nn.Module, np.ndarray], dict[str, float]]  # (network, confusion (K, C)) -> columns of the history
+OnEpoch = Callable[[dict[str, float]], object]  # is shown each row of the history
 
 
 @dataclass
@@ -68,6 +70,7 @@ class Job:
     evaluate: Evaluate | None
     run: Path | None
     monitor: str
+    on_epoch: OnEpoch | None
     about: Mapping[str, object]  # what a checkpoint must share with this run
 
 
@@ -82,7 +85,8 @@ def train(
     config: Mapping[str, object] | None = None,
     evaluate: Evaluate | None = None,
     monitor: str = "",
-    progress: bool = True,
+    progress: bool | str = True,
+    on_epoch: OnEpoch | None = None,
 ) -> TrainingResult:
     """Train the network in place; with a folder `run`, so that a killed run goes on where it was.
 
@@ -93,6 +97,8 @@ def train(
     the history at the end of each epoch. `monitor` names a column of the history, lower is better: the network
     then ends with the weights of its best epoch, and `settings.patience` may end the run early. `config` is anything
     else that makes this run what it is: it is written to config.json, and a folder begun with another one is refused.
+    `progress` shows a bar or lines; a text in its place names the stage that this run is. `on_epoch(row)` is called
+    with each new row of the history, once it is saved, for logging; over several processes, in the first.
 
     The folder holds config.json, history.csv, checkpoint.safetensors, the checkpoint before it and, at the end,
     model.safetensors and metrics.json. Calling `train` again with the same arguments goes on from the last checkpoint
@@ -117,10 +123,14 @@ def train(
         settings = settle(folder, settings, config or {}, network)
         optimizer = build_optimizer(network, settings, torch.device(settings.device))
         about = {"settings": dataclasses.asdict(settings), "n_classes": n_classes, "steps_per_epoch": len(batches)}
-        job = Job(network, batches, objective, optimizer, settings, n_classes, evaluate, folder, monitor, about)
+        job = Job(
+            network, batches, objective, optimizer, settings, n_classes, evaluate, folder, monitor, on_epoch, about
+        )
         state = _restore(job)
         job = dataclasses.replace(job, objective=in_parallel(network, objective))
-        with reporter(progress and not _finished(job, state))(settings.epochs, len(batches), state) as show:
+        stage = progress if isinstance(progress, str) else ""
+        show = reporter(progress if not _finished(job, state) else False)(settings.epochs, len(batches), state, stage)
+        with show:
             while not _finished(job, state):
                 train_epoch(job, state, stop, show)
         if monitor:
@@ -159,6 +169,8 @@ def train_epoch(job: Job, state: State, stop: StopRequest, show: Silent) -> None
     state.epoch, state.step = state.epoch + 1, 0
     _save(job, state)
     show.epoch(state.history[-1], state)
+    if job.on_epoch is not None and is_writer():
+        job.on_epoch(dict(state.history[-1]))
     if keep_together(job.network, stop.asked):
         raise _interrupted(job, f"epoch {state.epoch}")
 

@@ -1,13 +1,18 @@
-"""What a run shows while it works: a bar on a terminal, one line an epoch elsewhere, nothing when not wanted."""
+"""What a run shows while it works: a bar on a terminal, plain lines elsewhere, nothing when not wanted.
+
+Clocks are read here to show and to space out what is shown. Nothing that a run computes depends on them.
+"""
 
 from __future__ import annotations
 
 import math
 import sys
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from types import TracebackType
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING, ClassVar, Self
+
+from likewise.files import is_writer
 
 if TYPE_CHECKING:
     from rich.progress import Progress
@@ -15,17 +20,29 @@ if TYPE_CHECKING:
     from likewise.training.checkpoint import State
 
 REFRESH = 0.5  # seconds between two looks at the figures; matching outputs to classes is not free
+SPACING = 1.0  # seconds between two lines at least
+RARER = 60  # lines inside epochs come no closer than this part of the time that has passed: a long log stays short
 
 SHOWN = ("epoch", "learning_rate", "loss", "accuracy")  # the columns that are not the caller's own
 
 
 class Silent:
-    """Shows nothing; the other two say the same things aloud."""
+    """Shows nothing; the other two say the same things aloud.
 
-    def __init__(self, epochs: int, steps_per_epoch: int, state: State) -> None:
-        self.epochs, self.steps_per_epoch = epochs, steps_per_epoch
-        self.items_before, self.steps_before = state.items, state.epoch * steps_per_epoch + state.step
-        self.started = time.perf_counter()
+    Rates and the time left are measured from the end of the first step, which has to fetch and to set up more.
+    """
+
+    def __init__(
+        self,
+        epochs: int,
+        steps_per_epoch: int,
+        state: State,
+        stage: str = "",  # what is being learned, where a run is one of several
+        clock: Callable[[], float] = time.perf_counter,
+    ) -> None:
+        self.epochs, self.steps_per_epoch, self.stage, self.clock = epochs, steps_per_epoch, stage, clock
+        self.steps_before = self.done(state)
+        self.first: tuple[float, int, int] | None = None  # when the first step was done, the steps and the items then
 
     def __enter__(self) -> Self:
         return self
@@ -39,22 +56,60 @@ class Silent:
     def epoch(self, row: Mapping[str, float], state: State) -> None:
         """After every epoch, with its row of the history."""
 
-    def figures(self, loss: float, accuracy: float, items: int) -> str:
-        rate = (items - self.items_before) / max(time.perf_counter() - self.started, 1e-9)
+    def done(self, state: State) -> int:
+        return state.epoch * self.steps_per_epoch + state.step
+
+    def elapsed(self) -> float:
+        """Seconds since the first step was done."""
+        return 0.0 if self.first is None else self.clock() - self.first[0]
+
+    def begin(self, state: State) -> bool:
+        """Whether this is the end of the first step, from which on is measured."""
+        if self.first is not None:
+            return False
+        self.first = self.clock(), self.done(state), state.items
+        return True
+
+    def figures(self, loss: float, accuracy: float, state: State) -> str:
         known = "" if math.isnan(accuracy) else f"  ACC {100 * accuracy:.2f} %"
-        return f"loss {loss:.4f}{known}  {rate:.0f} images/s"
+        elapsed = self.elapsed()
+        if self.first is None or elapsed <= 0 or state.items == self.first[2]:
+            return f"loss {loss:.4f}{known}"
+        return f"loss {loss:.4f}{known}  {(state.items - self.first[2]) / elapsed:.0f} items/s"
 
 
 class Lines(Silent):
-    """One line an epoch, for files and pipes."""
+    """Lines for files and pipes: at most one a second, the first after two steps."""
+
+    last: ClassVar[float] = -math.inf  # when a line was printed, in whichever stage of the program
+
+    def step(self, state: State) -> None:
+        if self.begin(state) or not self._is_due(max(SPACING, self.elapsed() / RARER)):
+            return
+        place = f"epoch {state.epoch + 1}/{self.epochs}, step {state.step}/{self.steps_per_epoch}"
+        self._print(place, self.figures(state.tally.loss, state.tally.accuracy(), state), state)
 
     def epoch(self, row: Mapping[str, float], state: State) -> None:
-        figures = self.figures(row["loss"], row.get("accuracy", math.nan), state.items)
-        done = state.items - self.items_before
-        ahead = state.items / state.epoch * (self.epochs - state.epoch)
-        left = (time.perf_counter() - self.started) / max(done, 1) * ahead
+        if not self._is_due(SPACING):
+            return
         others = "".join(f"  {name} {value:.4g}" for name, value in row.items() if name not in SHOWN)
-        print(f"epoch {state.epoch}/{self.epochs}  {figures}{others}  {clock(left)} left", flush=True)
+        figures = self.figures(row["loss"], row.get("accuracy", math.nan), state)
+        self._print(f"epoch {state.epoch}/{self.epochs}", figures + others, state)
+
+    def _is_due(self, seconds: float) -> bool:
+        now = self.clock()
+        if now - Lines.last < seconds:
+            return False
+        Lines.last = now
+        return True
+
+    def _print(self, place: str, figures: str, state: State) -> None:
+        stage = f"{self.stage}: " if self.stage else ""
+        done = 0 if self.first is None else self.done(state) - self.first[1]
+        ahead = self.epochs * self.steps_per_epoch - self.done(state)
+        of_it = " in this stage" if self.stage else ""
+        left = f"  {clock(self.elapsed() / done * ahead)} left{of_it}" if done else ""
+        print(f"{stage}{place}  {figures}{left}", flush=True)
 
 
 class Bar(Silent):
@@ -66,7 +121,7 @@ class Bar(Silent):
         texts = [TextColumn(text) for text in ("{task.description}", "{task.fields[figures]}", "left")]
         self.bar: Progress = Progress(texts[0], BarColumn(), texts[1], TimeRemainingColumn(), texts[2]).__enter__()
         total = self.epochs * self.steps_per_epoch
-        self.task = self.bar.add_task("", total=total, completed=self.steps_before, figures="")
+        self.task = self.bar.add_task(self.stage, total=total, completed=self.steps_before, figures="")
         self.shown = -math.inf
         return self
 
@@ -74,23 +129,24 @@ class Bar(Silent):
         self.bar.__exit__(kind, error, at)
 
     def step(self, state: State) -> None:
-        if time.perf_counter() - self.shown < REFRESH:
+        self.begin(state)
+        if self.clock() - self.shown < REFRESH:
             return
-        self.shown = time.perf_counter()
+        self.shown = self.clock()
         self._show(state.tally.loss, state.tally.accuracy(), state, state.epoch + 1)
 
     def epoch(self, row: Mapping[str, float], state: State) -> None:
         self._show(row["loss"], row.get("accuracy", math.nan), state, state.epoch)
 
     def _show(self, loss: float, accuracy: float, state: State, epoch: int) -> None:
-        figures = self.figures(loss, accuracy, state.items)
-        done = state.epoch * self.steps_per_epoch + state.step
-        self.bar.update(self.task, completed=done, description=f"epoch {epoch}/{self.epochs}", figures=figures)
+        place = f"{self.stage}: epoch {epoch}/{self.epochs}" if self.stage else f"epoch {epoch}/{self.epochs}"
+        figures = self.figures(loss, accuracy, state)
+        self.bar.update(self.task, completed=self.done(state), description=place, figures=figures)
 
 
-def reporter(progress: bool) -> type[Silent]:
-    """The right one of the three for where the output goes."""
-    if not progress:
+def reporter(progress: bool | str) -> type[Silent]:
+    """The right one of the three for where the output goes; of several processes, the first shows something."""
+    if not progress or not is_writer():
         return Silent
     return Bar if sys.stdout.isatty() else Lines
 

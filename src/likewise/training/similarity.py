@@ -17,7 +17,7 @@ from likewise.supervision import contrastive_objective, similarity_objective
 from likewise.training.answers import Pile
 from likewise.training.batches import TensorBatches, channels_last
 from likewise.training.class_order import ClassOrder
-from likewise.training.loop import TrainingResult, train
+from likewise.training.loop import OnEpoch, TrainingResult, train
 from likewise.training.predict import evaluating
 from likewise.training.randomness import AUGMENT, ORDER, generator
 from likewise.training.settings import Settings
@@ -35,7 +35,8 @@ def train_similarity(
     least_steps: int = 1,  # of an epoch, where there are few labels
     run: Path | None = None,
     config: Mapping[str, object] | None = None,
-    progress: bool = True,
+    progress: bool | str = True,
+    on_epoch: OnEpoch | None = None,
 ) -> TrainingResult:
     """Learn what "same" means: by contrast where the head compares angles, else pair by pair."""
     classes = max(2, settings.batch_size // items)
@@ -50,7 +51,7 @@ def train_similarity(
         order=order,
     )
     objective = contrastive_objective() if isinstance(network.head, CosineHead) else similarity_objective()
-    return train(network, batches, objective, settings, run=run, config=config, progress=progress)
+    return train(network, batches, objective, settings, run=run, config=config, progress=progress, on_epoch=on_epoch)
 
 
 def quarter_turns(images: Tensor, labels: Tensor) -> tuple[Tensor, Tensor]:
