@@ -210,7 +210,7 @@ def test_json_says_what_was_written(tmp_path: Path) -> None:
 
 
 def test_every_field_of_the_json_is_described(tmp_path: Path) -> None:
-    page = Path(__file__).parents[2] / "docs" / "check.md"
+    page = Path(__file__).parents[2] / "docs" / "json.md"
     described = set(re.findall(r"`([a-z_]+)`", page.read_text()))
     file = by_three(tmp_path / "a.csv")
     said = json.loads(run(file, "--json", "--merge", tmp_path / "m.csv", "--repair", tmp_path / "r.csv").output)

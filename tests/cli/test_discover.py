@@ -118,6 +118,11 @@ def test_what_the_other_commands_make_of_it(blobs: Path, run: Run, write_rows: R
     assert agree(classes_of(blobs / "p.csv")[1], Y[Y >= 13])
     exported = run("export", out, "--onnx", blobs / "model.onnx")
     assert exported.exit_code == 0, exported.output
+    ids, found = classes_of(out / "classes.csv")
+    write_rows(blobs / "truth.csv", ("id", "label"), *((name, f"kind {Y[int(name[1:])]}") for name in ids))
+    judged = run("evaluate", out, "--labels", blobs / "truth.csv", "--json")
+    assert judged.exit_code == 0, judged.output
+    assert (json.loads(judged.stdout)["accuracy"] == 1) == agree(found, Y[[int(name[1:]) for name in ids]])
 
     few = [row for name in (13, 14, 15) for row in np.flatnonzero(name == Y)[:3]]
     write_rows(blobs / "few.csv", ("id", "label"), *((f"b{row:03}", f"kind {Y[row]}") for row in few))

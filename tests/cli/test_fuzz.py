@@ -26,12 +26,13 @@ Damaged = Callable[[bytes], SearchStrategy[bytes]]
 Refusing = Callable[[], AbstractContextManager[None]]
 
 COMMANDS = {
-    "check": (["file"], ["--repair"]),
+    "check": (["file"], ["--repair", "--merge"]),
     "fit": (["items"], ["--pairs", "--classes", "--out", "--network", "--epochs", "--batch-size", "--learning-rate"]),
     "semi": (["items"], ["--labels", "--out", "--method", "--epochs", "--held-out", "--network", "--size"]),
     "discover": ([], ["--known", "--unknown", "--similarity", "--out", "--classes", "--epochs"]),
     "cluster": (["items"], ["--method", "--pairs", "--classes", "--out", "--contradictions", "--set", "--size"]),
     "predict": (["run", "items"], ["--out", "--batch-size"]),
+    "evaluate": (["run"], ["--labels", "--items"]),
     "name": (["run"], ["--labels", "--items"]),
     "report": (["run"], ["--items", "--out"]),
     "export": (["run"], ["--onnx"]),

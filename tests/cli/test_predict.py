@@ -71,6 +71,33 @@ def test_parquet_has_types_and_names(blobs: Path, run: Run) -> None:
     assert named["class"].to_pylist() == truth.tolist()
 
 
+def test_every_probability_by_choice(blobs: Path, run: Run) -> None:
+    command = ("predict", blobs / "run", blobs / "blobs.csv", "--probabilities", "--batch-size", 25, "--out")
+    assert run(*command, blobs / "p.csv").exit_code == 0
+    found, model = rows(blobs / "p.csv"), PairClassifier.load(blobs / "run")
+    names = [f"probability_{name}" for name in model.classes_]
+    assert list(found[0]) == ["id", "class", "probability", *names]
+    expected = model.predict_proba(np.load(blobs / "blobs.npy").astype(np.float32))
+    np.testing.assert_allclose([[float(row[name]) for name in names] for row in found], expected, atol=1e-6)
+    assert run("name", blobs / "run", "--labels", blobs / "few.csv").exit_code == 0
+    assert run(*command, blobs / "p.parquet").exit_code == 0
+    table = pyarrow.parquet.read_table(blobs / "p.parquet")
+    assert table.column_names[3:] == ["probability_ant", "probability_bee", "probability_cat"]
+    np.testing.assert_allclose(sum(table[name].to_numpy() for name in table.column_names[3:]), 1, rtol=1e-5)
+
+
+def test_to_standard_output(blobs: Path, run: Run) -> None:
+    command = ("predict", blobs / "run", blobs / "blobs.csv", "--probabilities", "--batch-size", 25)
+    assert run(*command, "--out", blobs / "p.csv").exit_code == 0
+    result = run(*command, "--out", "-")
+    assert result.exit_code == 0, result.output
+    assert result.stdout == (blobs / "p.csv").read_text()
+    assert result.stderr.splitlines()[0] == "Printed 60 items in 3 classes."
+    assert not (blobs / "-").exists()
+    refused = run("predict", blobs / "run", blobs / "none.csv", "--out", "-")
+    assert (refused.exit_code, refused.stdout) == (2, "")
+
+
 def test_columns_are_found_by_name(blobs: Path, run: Run, write_rows: Run) -> None:
     table = rows(blobs / "blobs.csv")
     shuffled = ((row["height"], "x", row["id"], row["width"]) for row in table)

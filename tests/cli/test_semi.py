@@ -47,6 +47,10 @@ def test_a_run_and_what_the_other_commands_make_of_it(blobs: Path, run: Run) -> 
     with (blobs / "p.csv").open() as file:
         said = [row["class"] for row in csv.DictReader(file)]
     assert (np.array(said) == truth).mean() == right
+    rows = "".join(f"b{row:02},{label}\n" for row, label in enumerate(truth))
+    (blobs / "truth.csv").write_text(f"id,label\n{rows}")
+    judged = json.loads(run("evaluate", out, "--labels", blobs / "truth.csv", "--json").stdout)
+    assert (judged["accuracy_by_name"], judged["items"], judged["learned_from"]) == (right, 60, 12)
     reported = run("report", out)
     assert reported.exit_code == 0, reported.output
     assert reported.stdout.splitlines()[1] == "The classifier says otherwise than 0 of 12 labels."

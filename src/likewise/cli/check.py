@@ -80,7 +80,7 @@ def check(
 
 
 def as_record(summary: Summary) -> dict[str, Any]:
-    """What --json prints, as docs/check.md describes it."""
+    """What --json prints, as docs/json.md describes it."""
     closure, judged, agreed = summary.closure, summary.reliability, summary.agreement
     record: dict[str, Any] = {
         "answers": summary.answers,

@@ -58,22 +58,38 @@ def read_few_labels(path: Path) -> FewLabels:
 
 
 def positions(few: FewLabels, names: Sequence[str], n_items: int, remedy: str = REMEDY) -> list[int]:
-    """Where the labelled items stand among all, by their names; by their row numbers where no name is a number."""
+    """Where the labelled items stand among all, every one of which must be there."""
+    found = look_up(few, names, n_items)
+    if -1 in found:
+        place = found.index(-1)
+        among = f"the {n_items:,} items" + (", counted from 0" if _are_counted(few, names) else "")
+        raise few.refuse(place, f"the id is {few.ids[place]!r}, which is not among {among}. {remedy}")
+    return found
+
+
+def look_up(few: FewLabels, names: Sequence[str], n_items: int) -> list[int]:
+    """Where each labelled item stands among all, by its name, or by its row number where no name is a number; else -1.
+
+    An item that is labelled twice is refused.
+    """
+    by_name = {name.strip(): place for place, name in enumerate(names)}
+    counted = _are_counted(few, names)
+    found = [int(name) if counted else by_name.get(name, -1) for name in few.ids]
+    found = [position if position < n_items else -1 for position in found]
+    seen: set[int | str] = set()
+    for place, (name, position) in enumerate(zip(few.ids, found, strict=True)):
+        item = name if position < 0 else position
+        if item in seen:
+            raise few.refuse(place, f"the id {name!r} stands there twice. Keep one of the two.")
+        seen.add(item)
+    return found
+
+
+def _are_counted(few: FewLabels, names: Sequence[str]) -> bool:
     from likewise.pairs.columns import ROW_NUMBER
 
-    by_name = {name.strip(): place for place, name in enumerate(names)}
     is_number = re.compile(ROW_NUMBER).match
-    counted = not any(map(is_number, by_name)) and all(map(is_number, few.ids))
-    found: dict[int, str] = {}
-    for place, name in enumerate(few.ids):
-        position = int(name) if counted else by_name.get(name, -1)
-        if not 0 <= position < n_items:
-            among = f"the {n_items:,} items" + (", counted from 0" if counted else "")
-            raise few.refuse(place, f"the id is {name!r}, which is not among {among}. {remedy}")
-        if position in found:
-            raise few.refuse(place, f"the id {name!r} stands there twice. Keep one of the two.")
-        found[position] = name
-    return list(found)
+    return not any(is_number(name.strip()) for name in names) and all(map(is_number, few.ids))
 
 
 @dataclass(frozen=True, eq=False)

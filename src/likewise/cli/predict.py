@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shlex
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -22,18 +23,28 @@ if TYPE_CHECKING:
     from likewise.estimators import NetworkClassifier
 
 
+PRINTED = Path("-")  # --out for standard output
+
+
 def predict(
     run: RunFolder,
     items: ItemsPath,
-    out: Annotated[Path, typer.Option(help="Write to this .csv or .parquet file: id, class, probability.")],
+    out: Annotated[
+        Path, typer.Option(help="Write to this .csv or .parquet file: id, class, probability; - prints the .csv.")
+    ],
+    probabilities: Annotated[
+        bool, typer.Option("--probabilities", help="Write the probability of every class, in a column each.")
+    ] = False,
     strict: Strict = False,
     batch_size: Annotated[int, typer.Option(min=1, help="Items per batch: so many are in memory.")] = 1000,
     processes: Processes = 1,
 ) -> None:
     """Put items in the classes that a run has learned."""
     take_part(processes)
-    check_file(out, "--out", (".csv", ".parquet"))
-    if out.resolve() == items.resolve():
+    printed = out == PRINTED
+    if not printed:
+        check_file(out, "--out", (".csv", ".parquet"))
+    if not printed and out.resolve() == items.resolve():
         raise InputError(f"{out} holds the items; give --out another name.")
 
     from likewise.estimators import load_classifier
@@ -41,34 +52,40 @@ def predict(
 
     model = load_classifier(run)
     stream = open_for(model, items, columns=columns_of(run, model), strict=strict, chunk=batch_size)
-    with writing(out, "--out"), replacing(out) as file:
-        write = write_csv if out.suffix.lower() == ".csv" else write_parquet
-        n = write(file, _predictions(model, stream, items))
+    tables = _predictions(model, stream, items, every=probabilities)
+    if printed:
+        n = write_csv(sys.stdout.buffer, tables)
+        sys.stdout.buffer.flush()
+    else:
+        with writing(out, "--out"), replacing(out) as file:
+            n = (write_csv if out.suffix.lower() == ".csv" else write_parquet)(file, tables)
     list_broken(stream.broken)
-    typer.echo(f"Wrote {out}: {n:,} item{'' if n == 1 else 's'} in {len(model.naming_.outputs):,} classes.")
+    done = "Printed" if printed else f"Wrote {out}:"
+    typer.echo(f"{done} {n:,} item{'' if n == 1 else 's'} in {len(model.naming_.outputs):,} classes.", err=printed)
     if not model.naming_.named:
-        typer.echo(
-            f"A class is the number of an output; likewise name {shlex.quote(str(run))} --labels few.csv names it."
-        )
+        how = f"likewise name {shlex.quote(str(run))} --labels few.csv names it."
+        typer.echo(f"A class is the number of an output; {how}", err=printed)
 
 
-def _predictions(model: NetworkClassifier, stream: ItemStream, path: Path) -> Iterator[Any]:
-    """Arrow tables of id, class and probability; a bar on a terminal shows how far it is."""
+def _predictions(model: NetworkClassifier, stream: ItemStream, path: Path, *, every: bool) -> Iterator[Any]:
+    """Arrow tables of id, class and probability, or `every` probability; a bar on a terminal shows how far it is."""
     import torch
     from rich.console import Console
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
     from likewise.distributed import sharing, whole
 
-    console, row = Console(), 0
+    console, row = Console(stderr=True), 0
     texts = [TextColumn(text) for text in ("items", "left")]
-    columns = (BarColumn(), MofNCompleteColumn(), texts[0], TimeRemainingColumn(), texts[1])
-    with Progress(*columns, console=console, disable=not console.is_terminal) as bar:
+    shown = (BarColumn(), MofNCompleteColumn(), texts[0], TimeRemainingColumn(), texts[1])
+    with Progress(*shown, console=console, disable=not console.is_terminal) as bar:
         task = bar.add_task("", total=len(stream))
         for items in stream:
             with sharing(len(items)) as own:
                 rows = features_or_images(check_shape(items, model, path))[own.rows]
                 probabilities = whole(torch.from_numpy(model.predict_proba(rows))).numpy()  # (b, classes)
-            yield prediction_rows(items, model.classes_[probabilities.argmax(1)], probabilities.max(1), row)
+            columns = zip(model.classes_.tolist(), probabilities.T, strict=True) if every else ()
+            further = {f"probability_{name}": column for name, column in columns}
+            yield prediction_rows(items, model.classes_[probabilities.argmax(1)], probabilities.max(1), row, further)
             row += len(items)
             bar.advance(task, len(items))

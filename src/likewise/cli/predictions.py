@@ -1,4 +1,4 @@
-"""Predictions as rows of id, class and probability, written to a CSV or Parquet file a table at a time."""
+"""Predictions as rows of id, class and probability, or of all probabilities, written a table at a time."""
 
 from __future__ import annotations
 
@@ -17,12 +17,21 @@ if TYPE_CHECKING:
 DIGITS = 6  # of a probability in a CSV file
 
 
-def prediction_rows(items: Items, classes: NDArray[Any], probabilities: NDArray[np.float32], first_row: int = 0) -> Any:
-    """An Arrow table: the class of each item (n,) and its probability (n,); without ids, items have row numbers."""
+def prediction_rows(
+    items: Items,
+    classes: NDArray[Any],
+    probabilities: NDArray[np.float32],
+    first_row: int = 0,
+    further: dict[str, NDArray[np.float32]] | None = None,
+) -> Any:
+    """An Arrow table: the class of each item (n,) and its probability (n,); without ids, items have row numbers.
+
+    `further` columns (n,) come last.
+    """
     import pyarrow as pa
 
     ids = pa.array(items.ids or range(first_row, first_row + len(items)))
-    return pa.table({"id": ids, "class": pa.array(classes.tolist()), "probability": probabilities})
+    return pa.table({"id": ids, "class": pa.array(classes.tolist()), "probability": probabilities, **(further or {})})
 
 
 def write_csv(file: BinaryIO, tables: Iterator[Any]) -> int:
@@ -30,10 +39,12 @@ def write_csv(file: BinaryIO, tables: Iterator[Any]) -> int:
     text, n = io.TextIOWrapper(file, "utf-8", newline=""), 0
     try:
         rows = csv.writer(text, lineterminator="\n")
-        rows.writerow(("id", "class", "probability"))
         for table in tables:
-            ids, classes, probabilities = (column.to_pylist() for column in table.columns)
-            rows.writerows(zip(ids, classes, (round(p, DIGITS) for p in probabilities), strict=True))
+            if not n:
+                rows.writerow(table.column_names)
+            ids, classes, *probabilities = (column.to_pylist() for column in table.columns)
+            rounded = ([round(p, DIGITS) for p in column] for column in probabilities)
+            rows.writerows(zip(ids, classes, *rounded, strict=True))
             n += len(table)
     finally:
         text.detach()
