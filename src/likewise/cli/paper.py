@@ -6,38 +6,15 @@ Under torchrun the rows of a table are dealt out over the processes, and each ru
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import Annotated, Literal
 
 import typer
 
-from likewise.cli.options import ClusterMethod, Data, NetworkName, Processes, Seed, SemiMethod
+from likewise.cli.options import Data, NetworkName, Processes, Seed, SemiMethod
 from likewise.cli.processes import dealt_out
-
-if TYPE_CHECKING:
-    from likewise.paper.transfer_entries import TransferEntry
+from likewise.cli.transfer_tables import Results, Runs, announce, table2, table3, table5
 
 app = typer.Typer(no_args_is_help=True, help="Run the paper's tables and put the figures side by side.")
-
-Runs = Annotated[Path, typer.Option(help="The folder of the run folders; a stopped run resumes there.")]
-Results = Annotated[Path, typer.Option(help="The folder of the records.")]
-Recipe = Annotated[
-    Literal["paper", "best"] | None,
-    typer.Option(help="The recipe: the paper's, or that of likewise discover; both where not given."),
-]
-Number = Annotated[
-    Literal["true", "100"] | None,
-    typer.Option(help="How many classes there are: true, which is known, or 100, which is not; else both."),
-]
-Alphabets = Annotated[
-    Literal["evaluation", "validation"],
-    typer.Option(help="The alphabets to find; for validation, five of the background ones are held out."),
-]
-Epochs = Annotated[
-    int | None, typer.Option(min=1, help="Epochs of the classifier; its schedule is compressed in proportion.")
-]
-SimilarityEpochs = Annotated[
-    int | None, typer.Option(min=1, help="Epochs of the similarity network; its schedule is compressed in proportion.")
-]
 
 
 @app.command()
@@ -79,7 +56,7 @@ def table1(
         seed=seed,
         epochs=epochs,
     )
-    _announce("Table 1", [f"{e.name} (paper: {e.paper_error} % in {e.paper_settings.epochs} epochs)" for e in entries])
+    announce("Table 1", [f"{e.name} (paper: {e.paper_error} % in {e.paper_settings.epochs} epochs)" for e in entries])
 
     from likewise.paper.table1 import run_entries
 
@@ -90,107 +67,8 @@ def table1(
         typer.echo(f"{path}: error {record.error:.2f} %, paper {record.paper_error} %; {minutes:.1f} core-minutes")
 
 
-@app.command()
-def table2(
-    recipe: Recipe = None,
-    method: Annotated[
-        Literal["mcl", "kcl", "spectral", ClusterMethod] | None, typer.Option(help="The method; all where not given.")
-    ] = None,
-    classes: Number = None,
-    alphabets: Alphabets = "evaluation",
-    seed: Seed = 0,
-    epochs: Epochs = None,
-    similarity_epochs: SimilarityEpochs = None,
-    data: Data = None,
-    runs: Runs = Path("runs"),
-    results: Results = Path("results"),
-) -> None:
-    """Table 2: the characters of Omniglot's alphabets, unlabelled.
-
-    Records ACC, NMI and the number of characters.
-
-    An entry that has a record is not run again, and one that was cut goes on with the next alphabet.
-    """
-    from likewise.paper.transfer_entries import select_transfer, transfer_recipes
-
-    entries = select_transfer(
-        transfer_recipes(),
-        recipe=recipe,
-        method=method,
-        classes=classes,
-        alphabets=alphabets,
-        seed=seed,
-        epochs=epochs,
-        similarity_epochs=similarity_epochs,
-    )
-    _transfer("Table 2", entries, data, runs, results)
-
-
-@app.command()
-def table3(
-    recipe: Annotated[
-        Literal["imagenet", "cifar10", "mnist-digits"] | None,
-        typer.Option(help="The recipe: imagenet is the paper's; all where not given."),
-    ] = None,
-    method: Annotated[
-        Literal["mcl", "kcl", "k-means", "lsc", "lpnmf"] | None, typer.Option(help="The method; all where not given.")
-    ] = None,
-    classes: Number = None,
-    backbone: Annotated[
-        Path | None, typer.Option(help="A run folder whose network to start from, instead of training one.")
-    ] = None,
-    seed: Seed = 0,
-    epochs: Epochs = None,
-    similarity_epochs: SimilarityEpochs = None,
-    data: Data = None,
-    runs: Runs = Path("runs"),
-    results: Results = Path("results"),
-) -> None:
-    """Table 3: new classes of ImageNet, or of smaller sets.
-
-    They are found with a similarity and a network from other classes.
-    """
-    from likewise.paper.transfer_entries import TABLE3, select_transfer, transfer_recipes
-
-    entries = select_transfer(
-        transfer_recipes(TABLE3),
-        recipe=recipe,
-        method=method,
-        classes=classes,
-        seed=seed,
-        epochs=epochs,
-        similarity_epochs=similarity_epochs,
-    )
-    _transfer("Table 3", entries, data, runs, results, backbone)
-
-
-@app.command()
-def table5(
-    recipe: Recipe = None,
-    alphabets: Alphabets = "evaluation",
-    seed: Seed = 0,
-    epochs: Epochs = None,
-    similarity_epochs: SimilarityEpochs = None,
-    data: Data = None,
-    runs: Runs = Path("runs"),
-    results: Results = Path("results"),
-) -> None:
-    """Table 5: how many characters Omniglot's alphabets have.
-
-    These are the entries of Table 2 that do not know the number.
-    """
-    from likewise.paper.transfer_entries import COUNTING, select_transfer, transfer_recipes
-
-    entries = select_transfer(
-        transfer_recipes(),
-        recipe=recipe,
-        classes="100",
-        alphabets=alphabets,
-        seed=seed,
-        epochs=epochs,
-        similarity_epochs=similarity_epochs,
-    )
-    _transfer("Table 5", [entry for entry in entries if entry.method in COUNTING], data, runs, results)
+app.command()(table2)
+app.command()(table3)
 
 
 @app.command()
@@ -222,7 +100,7 @@ def table4(
     from likewise.paper.table4_entries import select_semi, semi_recipes
 
     entries = select_semi(semi_recipes(), dataset=dataset, network=network, method=method, split=split, epochs=epochs)
-    _announce("Table 4", [entry.name for entry in entries])
+    announce("Table 4", [entry.name for entry in entries])
 
     from likewise.paper.table4 import run_semi_entries
 
@@ -233,6 +111,9 @@ def table4(
             f"{path}: {'' if ran else 'there already; '}error {record.error:.2f} %, supervised "
             f"{record.supervised_error:.2f} %; {record.cpu_seconds / 60:.1f} core-minutes"
         )
+
+
+app.command()(table5)
 
 
 @app.command()
@@ -260,7 +141,7 @@ def answers(
     from likewise.paper.answers_trials import select_trials
 
     trials = select_trials(dataset, answers or [], noise=noise, model=model, seed=seed, epochs=epochs)
-    _announce("From answers", [trial.name for trial in trials])
+    announce("From answers", [trial.name for trial in trials])
 
     from likewise.paper.answers import run_trials
 
@@ -353,35 +234,3 @@ def show(
         write_whole(path, draw_landscape(results, record, projection))
     write_whole(out, page)
     typer.echo(f"Wrote {out}.")
-
-
-def _announce(table: str, entries: list[str]) -> None:
-    typer.echo(f"{table}, {len(entries)} {'entry' if len(entries) == 1 else 'entries'}:")
-    for entry in entries:
-        typer.echo(f"  {entry}")
-
-
-def _transfer(
-    title: str,
-    entries: list[TransferEntry],
-    data: Path | None,
-    runs: Path,
-    results: Path,
-    backbone: Path | None = None,
-) -> None:
-    _announce(title, [entry.name for entry in entries])
-
-    from likewise.paper.transfer import run_transfer_entries
-
-    for record, path, ran in run_transfer_entries(
-        dealt_out(entries, key=lambda entry: entry.similarity_name),
-        data=data,
-        runs=runs,
-        results=results,
-        backbone=backbone,
-    ):
-        typer.echo(
-            f"{path}: {'' if ran else 'there already; '}ACC {record.acc:.1f} %, NMI {record.nmi:.3f}, the number of "
-            f"classes off by {record.difference:.1f}; {record.cpu_seconds / 60:.1f} core-minutes, and "
-            f"{record.similarity_cpu_seconds / 60:.1f} for the similarity"
-        )
