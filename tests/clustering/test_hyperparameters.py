@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from sklearn.exceptions import ConvergenceWarning
 
 from likewise import InputError, Pairs
 from likewise.clustering import METHODS, check_hyperparameters
@@ -13,6 +14,7 @@ from likewise.clustering import METHODS, check_hyperparameters
 NAN, INF = float("nan"), float("inf")
 NO_NUMBERS = ["1", NAN, INF, -INF, True, (1.0,), 1j]
 NO_COUNTS = [0, -1, 2.0, None, *NO_NUMBERS]
+WITH_NONE = [value for value in NO_COUNTS if value is not None]
 NOT_ABOVE_0 = [0, -0.5, None, *NO_NUMBERS]
 BELOW_0 = [-1, -1e-9, None, *NO_NUMBERS]
 NO_SHARES = [0.0, 1.001, *NOT_ABOVE_0]
@@ -25,6 +27,7 @@ EVERYWHERE: dict[str, list[Any]] = {
     "max_iter": NO_COUNTS,
     "max_steps": NO_COUNTS,
     "tol": BELOW_0,
+    "early_stopping": WITH_NONE,
     "neighbours": NO_COUNTS,
     "neighbour": NO_COUNTS,
     "landmarks": NO_COUNTS,
@@ -45,7 +48,6 @@ EVERYWHERE: dict[str, list[Any]] = {
     "penalty": [-1.0, *NO_NUMBERS],
     "bounds": [5, (1.0,), (1.0, 2.0, 3.0), (0.0, 1.0), (1.0, NAN), ("1", "2"), "12", {1.0, 2.0}],
 }
-WITH_NONE = [value for value in NO_COUNTS if value is not None]
 HERE: dict[tuple[str, str], list[Any]] = {  # where the name is the same, and what it may be is not
     ("cop-k-means", "contradictions"): [*NO_CHOICES, "accept"],
     ("mmc", "regularisation"): BELOW_0,
@@ -78,7 +80,15 @@ def test_numbers_of_numpy_are_numbers(method: str) -> None:
     check_hyperparameters(METHODS[method](**defaults | whole | real))
 
 
-@pytest.mark.parametrize("method", [name for name in METHODS if "max_iter" in METHODS[name]().get_params()])
-def test_one_round_is_enough_for_labels(method: str) -> None:
-    labels = METHODS[method](n_clusters=2, max_iter=1).fit(X, pairs=PAIRS).labels_
-    assert set(labels.tolist()) == {0, 1}
+LIMITS = [(name, limit) for name, limit in PLACES if limit in ("max_iter", "max_steps") and name != "lpnmf"]
+
+
+@pytest.mark.parametrize(("method", "limit"), LIMITS)
+def test_a_limit_that_ends_the_search_is_reported(method: str, limit: str) -> None:
+    random = np.random.default_rng(0)
+    items, y = random.normal(size=(60, 3)), random.integers(0, 3, 60)
+    model = METHODS[method](n_clusters=3, **{limit: 1})
+    with pytest.warns(ConvergenceWarning, match=f"{type(model).__name__} was stopped by {limit}=1 before it converged"):
+        model.fit(items, pairs=Pairs.from_labels(y, n=150))
+    assert model.n_iter_ == 1
+    assert set(model.labels_.tolist()) == set(range(len(set(model.labels_.tolist()))))

@@ -44,7 +44,7 @@ def a_problem(n: int, d: int, n_pairs: int, gamma: float, seed: int) -> tuple[Ar
 )
 def test_the_limit_of_the_projections(n: int, d: int, n_pairs: int, gamma: float) -> None:
     items, ends, bounds = a_problem(n, d, n_pairs, gamma, seed=n + d)
-    L = learn_metric(items, ends, bounds, tol=1e-8)
+    L = learn_metric(items, ends, bounds, tol=1e-8).factor
     expected = bregman(items, ends, bounds)
     np.testing.assert_allclose(L @ L.T, expected, atol=2e-5 * np.abs(expected).max())
 
@@ -53,13 +53,13 @@ def test_bounds_that_hold_already_change_nothing() -> None:
     items, ends, bounds = a_problem(10, 3, 20, 1.0, seed=0)
     distance = ((items[ends[:, 0]] - items[ends[:, 1]]) ** 2).sum(1)
     kept = Bounds(bounds.sign, distance * np.exp(bounds.sign), bounds.weight, 1.0)
-    np.testing.assert_allclose(learn_metric(items, ends, kept), np.eye(3), atol=1e-6)
+    np.testing.assert_allclose(learn_metric(items, ends, kept).factor, np.eye(3), atol=1e-6)
 
 
 def test_rotation() -> None:
     items, ends, bounds = a_problem(12, 3, 25, 1.0, seed=1)
     turn = np.linalg.qr(np.random.default_rng(0).normal(size=(3, 3)))[0]
-    L, turned = (learn_metric(x, ends, bounds, tol=1e-8) for x in (items, items @ turn))
+    L, turned = (learn_metric(x, ends, bounds, tol=1e-8).factor for x in (items, items @ turn))
     np.testing.assert_allclose(turn @ turned @ turned.T @ turn.T, L @ L.T, atol=1e-5)
 
 
@@ -76,4 +76,18 @@ def test_the_slope_of_bounds_is_their_derivative() -> None:
 
 def test_no_pairs_no_change() -> None:
     none = Bounds(np.empty(0), np.empty(0), np.empty(0), 1.0)
-    np.testing.assert_array_equal(learn_metric(np.ones((4, 2)), np.empty((0, 2), dtype=np.int64), none), np.eye(2))
+    found = learn_metric(np.ones((4, 2)), np.empty((0, 2), dtype=np.int64), none)
+    np.testing.assert_array_equal(found.factor, np.eye(2))
+    assert found[1:] == (0, True)
+
+
+def test_the_search_is_short_and_says_where_its_limit_ended_it() -> None:
+    items, ends, bounds = a_problem(40, 6, 700, 100.0, seed=3)
+    found = learn_metric(items * [1, 1, 1, 0.1, 0.01, 0.001], ends, bounds)
+    assert found.converged
+    assert found.n_iter < 40  # some 400 without preconditioning
+    limited = learn_metric(items, ends, bounds, max_iter=3)
+    assert limited[1:] == (3, False)
+    early = learn_metric(items, ends, bounds, early_stopping=3)
+    assert early[1:] == (3, True)
+    assert np.abs(early.factor - limited.factor).max() > 0.01  # another path: plain steps

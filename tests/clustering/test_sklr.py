@@ -11,8 +11,8 @@ from sklearn.metrics import adjusted_rand_score
 from likewise import Pairs
 from likewise.clustering import SKLR, Constraints, read_constraints
 from likewise.clustering.gaussian_kernel import all_distances, factor, gaussian
+from likewise.clustering.logdet import learn_metric
 from likewise.clustering.relative import Comparisons
-from likewise.clustering.sklr import learn_features
 
 Array = NDArray[np.float64]
 
@@ -79,7 +79,7 @@ def test_the_kernel_is_the_least() -> None:
 
     best = minimize(objective, np.eye(r).ravel(), method="BFGS", options={"gtol": 1e-5})
     expected = start @ best.x.reshape(r, r) @ best.x.reshape(r, r).T @ start.T
-    features, _ = learn_features(start, given, 2.0, 5.0, max_steps=1000)
+    features = start @ learn_metric(start, ends, Comparisons(given, rho=2.0, gamma=5.0)).factor
     np.testing.assert_allclose(features @ features.T, expected, atol=2e-3)
     assert np.abs(expected - start @ start.T).max() > 0.05
 
@@ -89,10 +89,12 @@ def test_comparisons_that_can_be_met_are() -> None:
     items = np.random.default_rng(5).normal(size=(6, 3))
     given = read_constraints(Pairs.from_labels(y), 6)
     start = factor(gaussian(all_distances(items), 4.0), energy=1.0)
-    features, count = learn_features(start, given, 2.0, 1e7, max_steps=3000)
+    loss = Comparisons(given, rho=2.0, gamma=1e7)
+    ends = np.concatenate([given.must_link, given.cannot_link])
+    features = start @ learn_metric(start, ends, loss, max_iter=3000).factor
     squared = all_distances(features)
     met = [2 * squared[i, j] <= squared[i, k] * 1.02 for i, j in given.must_link for k in np.flatnonzero(y != y[i])]
-    assert count == 36
+    assert loss.n_comparisons == 36
     assert all(met)
     first = all_distances(start)
     assert not all(2 * first[i, j] <= first[i, k] for i, j in given.must_link for k in np.flatnonzero(y != y[i]))

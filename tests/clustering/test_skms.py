@@ -26,7 +26,7 @@ def test_what_answers_say_is_found() -> None:
 
 def test_the_number_of_clusters_is_found() -> None:
     assert SKMS().fit(X).n_clusters_ == 6
-    found = SKMS().fit(X, pairs=Pairs.from_labels(y))
+    found = SKMS(energy=1.0).fit(X, pairs=Pairs.from_labels(y))  # with less, a class may keep two modes
     assert found.n_clusters_ == 3
     assert adjusted_rand_score(y, found.labels_) == 1
 

@@ -16,6 +16,7 @@ from likewise.clustering import METHODS as RIVALS
 from likewise.datasets import Augmentation
 from likewise.errors import InputError
 from likewise.paper.transfer_entries import (
+    EARLY_STOPPED,
     TransferEntry,
     TransferRecipe,
     read_transfer_recipe,
@@ -79,7 +80,7 @@ def test_packaged_file_opens_with_its_commands(recipe: TransferRecipe) -> None:
 
 def test_all_entries_and_their_commands() -> None:
     entries = select_transfer(RECIPES)
-    assert len(entries) == len({entry.name for entry in entries}) == 2 * (2 + 2 + len(RIVALS))
+    assert len(entries) == len({entry.name for entry in entries}) == 2 * (2 + 2 + len(RIVALS) + len(EARLY_STOPPED))
     assert [entry.name for entry in entries[:5]] == [
         "best-mcl-true-seed0",
         "best-mcl-100-seed0",

@@ -13,12 +13,12 @@ import torch
 from numpy.typing import NDArray
 
 from likewise.clustering import METHODS as RIVALS
-from likewise.clustering import KMeans
+from likewise.clustering import KMeans, skms_kernel
 from likewise.datasets import Items
 from likewise.estimators import CategoryDiscoverer, SimilarityNetwork
 from likewise.networks import SimilarityModule, build
 from likewise.paper import transfer_methods
-from likewise.paper.transfer_entries import TransferEntry, transfer_recipes
+from likewise.paper.transfer_entries import EARLY_STOPPED, TransferEntry, transfer_recipes
 from likewise.paper.transfer_methods import Found, Learned, find, learn_known
 from likewise.paper.transfer_tasks import Task, omniglot
 from likewise.supervision import transfer_objective
@@ -194,6 +194,23 @@ def test_cop_k_means_gets_answers_that_do_not_contradict_each_other(
     assert (unknown.n_outputs, unknown.n_classes) == (MOST, 3)
 
 
+@pytest.mark.parametrize(("method", "steps"), [("skkm", None), ("skkm-early", 50), ("skms-early", 50)])
+def test_a_kernel_is_searched_to_its_end_or_stopped_early(
+    task: Task, labels: NDArray[np.int64], monkeypatch: pytest.MonkeyPatch, method: str, steps: int | None
+) -> None:
+    say(monkeypatch, labels[:, None] == labels)
+    asked: list[int | None] = []
+    learn = skms_kernel.learn_metric
+
+    def noted(*arguments: Any, early_stopping: int | None, **options: Any) -> Any:
+        asked.append(early_stopping)
+        return learn(*arguments, early_stopping=early_stopping, **options)
+
+    monkeypatch.setattr(skms_kernel, "learn_metric", noted)
+    told(method, "true", task)
+    assert asked == [steps]
+
+
 def test_skms_finds_the_number_itself(task: Task, labels: NDArray[np.int64], monkeypatch: pytest.MonkeyPatch) -> None:
     say(monkeypatch, labels[:, None] == labels)
     found = told("skms", "100", task)
@@ -201,7 +218,7 @@ def test_skms_finds_the_number_itself(task: Task, labels: NDArray[np.int64], mon
     assert found.n_classes == 3
 
 
-@pytest.mark.parametrize("method", RIVALS)
+@pytest.mark.parametrize("method", [*RIVALS, *EARLY_STOPPED])
 def test_every_method_of_the_recipe_can_be_told_all_pairs(
     task: Task, labels: NDArray[np.int64], monkeypatch: pytest.MonkeyPatch, method: str
 ) -> None:

@@ -35,7 +35,7 @@ from likewise.clustering.constraints import Constraints, Contradictions, Floats,
 from likewise.clustering.hyperparameters import ABOVE_0, COUNT, FROM_0, Rules, number_where, one_of
 from likewise.clustering.k_means import fit_centres
 from likewise.clustering.masses import Evidence, lower_masses
-from likewise.clustering.method import Seed, check_items
+from likewise.clustering.method import Seed, check_items, warn_unless
 from likewise.errors import InputError
 from likewise.pairs import Pairs
 
@@ -105,8 +105,9 @@ class CECM(ClusterMixin, BaseEstimator):  # type: ignore[misc]
         self.focal_sets_ = focal_sets(self.n_clusters, self.focal_sets)
         centres = fit_centres(items, self.n_clusters, 3, check_random_state(self.random_state)).cluster_centers_
         found = minimise(items, given, self.focal_sets_, centres, self)
-        self.masses_, self.cluster_centers_, self.objective_ = found
+        self.masses_, self.cluster_centers_, self.objective_ = found[:3]
         self.n_iter_ = len(self.objective_)
+        warn_unless(found.converged, self, "max_iter")
         self.labels_ = pignistic(self.masses_, self.focal_sets_).argmax(axis=1)
         self._spread = _spread(items)
         return self
@@ -123,6 +124,7 @@ class Credal(NamedTuple):
     masses: Floats  # (n, F)
     centres: Floats  # (K, d)
     objective: list[float]  # J after each turn
+    converged: bool
 
 
 def focal_sets(n_clusters: int, kind: FocalSets) -> NDArray[np.bool_]:
@@ -164,8 +166,8 @@ def minimise(items: Floats, given: Constraints, sets: NDArray[np.bool_], centres
         masses, value = lower_masses(masses, cost, evidence)
         objective.append(value)
         if turn and objective[-2] - value <= settings.tol * abs(value):
-            break
-    return Credal(masses, centres, objective)
+            return Credal(masses, centres, objective, converged=True)
+    return Credal(masses, centres, objective, converged=False)
 
 
 def set_costs(

@@ -28,7 +28,7 @@ from likewise.clustering.colouring import NoColouring, colour
 from likewise.clustering.constraints import Constraints, Contradictions, Floats, Ints, read_constraints
 from likewise.clustering.hyperparameters import COUNT, Rules, one_of, whole_from
 from likewise.clustering.k_means import nearest
-from likewise.clustering.method import Seed, check_items
+from likewise.clustering.method import Seed, check_items, warn_unless
 from likewise.clustering.pck_means import PCKMeans
 from likewise.clustering.penalised import means, settle
 from likewise.clustering.starts import starts
@@ -93,23 +93,24 @@ class COPKMeans(ClusterMixin, BaseEstimator):  # type: ignore[misc]
         items = items - middle
         random = check_random_state(self.random_state)
         try:
-            self._search(items, given, random)
+            settled = self._search(items, given, random)
         except NoColouring as none:
             if self.contradictions != "repair" or pairs is None:
                 raise InputError(self._why_not(none, given)) from none
             given, labels = self._that_fit(items, answers_about(pairs, X), random)
-            self._search(items, given, random, labels)
+            settled = self._search(items, given, random, labels)
         self.cluster_centers_ += middle
         self.n_iter_ = len(self.objective_)
+        warn_unless(settled, self, "max_iter")
         return self
 
     def _search(
         self, items: Floats, given: Constraints, random: np.random.RandomState, known: Ints | None = None
-    ) -> None:
-        """The best of some starts; labels (n,) that keep all constraints help where they are known."""
+    ) -> bool:
+        """The best of some starts, and whether it settled; labels (n,) that keep all constraints help, where known."""
         group, apart = given.component, _between_groups(given)
         first = np.unique(group, return_index=True)[1]
-        self.objective_ = [np.inf]
+        self.objective_, settled = [np.inf], False
         for _, centres in starts(items, group, self.n_clusters, self.n_init, random):
             placed = None if known is None else known[first]  # (g,) the clusters of the groups
             history: list[float] = []
@@ -117,10 +118,12 @@ class COPKMeans(ClusterMixin, BaseEstimator):  # type: ignore[misc]
                 before, placed = placed, self._place(_group_costs(items, group, centres), apart, placed)
                 centres = means(items, placed[group], centres)
                 history.append(float(((items - centres[placed[group]]) ** 2).sum()))
-                if before is not None and (placed == before).all():
+                if unchanged := before is not None and bool((placed == before).all()):
                     break
             if placed is not None and history[-1] < self.objective_[-1]:
                 self.labels_, self.cluster_centers_, self.objective_ = placed[group], centres, history
+                settled = unchanged
+        return settled
 
     def predict(self, X: ArrayLike) -> NDArray[np.int64]:
         """The nearest centre of each row."""

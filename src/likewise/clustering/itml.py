@@ -24,7 +24,7 @@ from likewise.clustering.constraints import Contradictions, Floats, read_constra
 from likewise.clustering.hyperparameters import ABOVE_0, COUNT, FROM_0, Rule, Rules, one_of, or_none
 from likewise.clustering.learned_metric import LearnedMetric
 from likewise.clustering.logdet import Bounds, learn_metric
-from likewise.clustering.method import Seed, check_items
+from likewise.clustering.method import Seed, check_items, warn_unless
 from likewise.errors import InputError
 from likewise.pairs import Pairs
 
@@ -53,7 +53,7 @@ class ITML(LearnedMetric, ClusterMixin, BaseEstimator):  # type: ignore[misc]
     Attributes
     ----------
     labels_, components_ (d, d) with A = components_' components_, bounds_, cluster_centers_ (K, d, as transformed),
-    n_features_in_
+    n_iter_ (of the solver), n_features_in_
 
     >>> X = [[0.0, 0.0], [0.0, 9.0], [1.0, 0.0], [1.0, 9.0], [0.0, 4.0], [1.0, 5.0]]  # the first feature counts
     >>> pairs = Pairs.from_arrays([(0, 1), (2, 3), (0, 2), (1, 3)], [1, 1, 0, 0])
@@ -79,8 +79,8 @@ class ITML(LearnedMetric, ClusterMixin, BaseEstimator):  # type: ignore[misc]
         gamma: float = 1.0,
         prior: Prior = "identity",
         bounds: tuple[float, float] | None = None,
-        max_steps: int = 500,
-        tol: float = 1e-4,
+        max_steps: int = 1000,
+        tol: float = 1e-5,
         n_init: int = 10,
         contradictions: Contradictions = "accept",
         random_state: Seed = 0,
@@ -111,7 +111,9 @@ class ITML(LearnedMetric, ClusterMixin, BaseEstimator):  # type: ignore[misc]
             gamma=self.gamma,
         )
         ends = np.concatenate([given.must_link, given.cannot_link])
-        self.components_ = (root @ learn_metric(mapped, ends, loss, max_iter=self.max_steps, tol=self.tol)).T
+        learned = learn_metric(mapped, ends, loss, max_iter=self.max_steps, tol=self.tol)
+        warn_unless(learned.converged, self, "max_steps")
+        self.components_, self.n_iter_ = (root @ learned.factor).T, learned.n_iter
         self._cluster(items, random)
         return self
 

@@ -8,17 +8,24 @@ pairs can be taken at once: with A = L L', phi' as the weights of a graph and it
 
     dF/dL = 2 (L - L^-T + X' Lap(phi') X L)
 
-is a few matrix products, and L-BFGS needs some tens of them.
+is a few matrix products, and L-BFGS needs some tens or hundreds of them. It searches for M with L = P M, where
+
+    P = (I + X' Lap(|phi'|) X)^-1/2,  phi' as it is at the start
+
+makes directions alike in which answers pull hard and in which they hardly pull. With an answer about every pair, the
+kernels of 250 digits need 31 steps in place of 368. Without P, the directions in which items spread most are learned
+first, so that a search that ends early leaves the others as the prior has them: that is early stopping, a regulariser
+which no publication of these methods has, and which a caller has to ask for.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
-from scipy.linalg import lu_factor, lu_solve
+from scipy.linalg import eigh, lu_factor, lu_solve
 from scipy.optimize import brentq, minimize
 
 from likewise.clustering.constraints import Floats, Ints
@@ -26,6 +33,7 @@ from likewise.clustering.distances import laplacian_times, squared_distances
 
 WIDEST = 30.0  # the best multiple of the identity is looked for from exp(-30) to exp(30)
 ONE_PLACE = 1e-12  # of a bound: no metric parts two items that are nearer, so the pair is left out
+AT_THE_LIMIT = 1  # scipy's status of a search that max_iter has ended; 2 is one that rounding has
 
 Loss = Callable[[Floats], tuple[float, Floats]]  # squared distances (m,) -> their sum of phi, and phi' of each (m,)
 
@@ -54,47 +62,60 @@ class Bounds:
         return value, beyond * (1 - 1 / ratio) / self.bound
 
 
-def learn_metric(items: Floats, ends: Ints, loss: Loss, *, max_iter: int = 500, tol: float = 1e-5) -> Floats:
-    """(d, d) L of the best A = L L', so that the rows of X L have the learned distances.
+class Solution(NamedTuple):
+    factor: Floats  # (d, d) L of A = L L', so that the rows of X L have the learned distances
+    n_iter: int  # steps of the search
+    converged: bool  # False where max_iter ended it
+
+
+def learn_metric(
+    items: Floats, ends: Ints, loss: Loss, *, max_iter: int = 1000, tol: float = 1e-5, early_stopping: int | None = None
+) -> Solution:
+    """The best A, or with `early_stopping` where so many plain steps lead.
 
     Only differences of items count, so all is done in the space they span, and A is the identity outside it. `tol`
     bounds the entries of the gradient at the end, relative to those of the beginning.
 
     >>> pull = Bounds(np.ones(1), np.ones(1), np.ones(1), gamma=1.0)
-    >>> L = learn_metric(np.array([[0.0, 0.0], [2.0, 0.0]]), np.array([[0, 1]]), pull)
+    >>> L = learn_metric(np.array([[0.0, 0.0], [2.0, 0.0]]), np.array([[0, 1]]), pull).factor
     >>> bool(abs((L @ L.T)[0, 0] - 0.4) < 1e-4), bool(abs((L @ L.T)[1, 1] - 1) < 1e-12)  # F'(a) = 5 - 2 / a
     (True, True)
     """
     d = items.shape[1]
     there, place = np.unique(ends, return_inverse=True)
     if not len(there):
-        return np.eye(d)
+        return Solution(np.eye(d), 0, True)
     place = place.reshape(ends.shape)
     x, basis = _span(items[there])
     r = x.shape[1]
     i, j = place.T
+    apart = squared_distances(x, x, i, j)
+    first = _best_multiple(r, apart, loss)
+    scale, axes = np.ones(r), np.eye(r)  # P = axes diag(scale) axes'
+    if early_stopping is None:
+        pull = np.abs(loss(first**2 * apart)[1])
+        curvature, axes = eigh(np.eye(r) + x.T @ laplacian_times(pull, i, j, x))
+        scale = 1 / np.sqrt(curvature)
+    x = x @ axes  # A is turned along with the items
 
     def objective(flat: Floats) -> tuple[float, Floats]:
-        factor = flat.reshape(r, r)
+        factor = scale[:, None] * flat.reshape(r, r)  # L
         mapped = x @ factor  # (n, r)
         value, slope = loss(squared_distances(mapped, mapped, i, j))
         lu, pivots = lu_factor(factor, check_finite=False)
         log_det = 2 * float(np.log(np.abs(lu.diagonal())).sum())
         inverse = lu_solve((lu, pivots), np.eye(r), trans=1, check_finite=False)  # L^-T
-        gradient = 2 * (factor - inverse + x.T @ laplacian_times(slope, i, j, mapped))
+        gradient = 2 * scale[:, None] * (factor - inverse + x.T @ laplacian_times(slope, i, j, mapped))
         return float((factor**2).sum()) - log_det + value, gradient.ravel()
 
-    start = _best_multiple(r, squared_distances(x, x, i, j), loss) * np.eye(r).ravel()
+    start = np.diag(first / scale).ravel()
     steepest = float(np.abs(objective(start)[1]).max())
-    options: Any = {
-        "maxiter": max_iter,
-        "maxfun": 2 * max_iter,
-        "gtol": tol * max(steepest, 1.0),
-        "ftol": 0.0,
-        "maxcor": 10,
-    }
-    factor = minimize(objective, start, jac=True, method="L-BFGS-B", options=options).x.reshape(r, r)
-    return np.asarray(np.eye(d) + basis @ (factor - np.eye(r)) @ basis.T)
+    most = max_iter if early_stopping is None else early_stopping
+    options: Any = {"maxiter": most, "maxfun": 2 * most, "gtol": tol * max(steepest, 1.0), "ftol": 0.0, "maxcor": 10}
+    found = minimize(objective, start, jac=True, method="L-BFGS-B", options=options)
+    factor = axes @ (scale[:, None] * found.x.reshape(r, r)) @ axes.T
+    converged = early_stopping is not None or found.status != AT_THE_LIMIT
+    return Solution(np.eye(d) + basis @ (factor - np.eye(r)) @ basis.T, int(found.nit), converged)
 
 
 def _best_multiple(r: int, distance: Floats, loss: Loss) -> float:

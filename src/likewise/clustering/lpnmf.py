@@ -47,6 +47,8 @@ class LPNMF(ClusterMixin, BaseEstimator):  # type: ignore[misc]
     smoothness : lambda, how much neighbours should be made of the same parts. It stands beside columns of U that sum to
         1, where the customary 100 leaves the graph alone to say what the parts are; 1 weighs it like the items.
     neighbours : of each item in the graph.
+    max_iter : the most steps, a fixed number as is usual; n_iter_ is lower where O stopped falling before. That may
+        take thousands.
 
     Attributes
     ----------

@@ -10,15 +10,18 @@ A method is a scikit-learn estimator of its own, `class Name(ClusterMixin, BaseE
     given = read_constraints(pairs, X, self.contradictions)                      # hard=True: it keeps every constraint
 
 `contradictions` is "accept" by default where constraints are soft, since a penalty can be paid on either side, and
-"refuse" where they are hard. A method that uses no pairs takes and ignores them, and has no such argument.
+"refuse" where they are hard. A method that uses no pairs takes and ignores them, and has no such argument. A method
+that goes on until nothing changes says in n_iter_ how many steps it took, and warns where its limit came first.
 """
 
 from __future__ import annotations
 
+import warnings
 from typing import Any, ClassVar, Protocol, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import validate_data
 
 from likewise.clustering.constraints import Floats
@@ -39,6 +42,17 @@ class Method(Protocol):
     labels_: NDArray[np.integer[Any]]  # (n,) from 0
 
     def fit(self, X: ArrayLike, y: None = None, *, pairs: Pairs | None = None) -> Self: ...
+
+
+def warn_unless(converged: bool, method: Any, limit: str) -> None:
+    """Say so where a method was stopped by its limit, such as max_iter, before its objective stopped falling."""
+    if not converged:
+        steps = getattr(method, limit)
+        warnings.warn(
+            f"{type(method).__name__} was stopped by {limit}={steps} before it converged; give a higher {limit}.",
+            ConvergenceWarning,
+            stacklevel=4,  # the caller of fit, past what makes it atomic
+        )
 
 
 def check_items(method: Any, X: ArrayLike) -> Floats:

@@ -28,7 +28,7 @@ from likewise.clustering.constraints import Constraints, Contradictions, Floats,
 from likewise.clustering.distances import laplacian_times, squared_distances
 from likewise.clustering.hyperparameters import COUNT, FROM_0, Rules, one_of
 from likewise.clustering.learned_metric import LearnedMetric
-from likewise.clustering.method import Seed, check_items
+from likewise.clustering.method import Seed, check_items, warn_unless
 from likewise.errors import InputError
 from likewise.pairs import Pairs
 
@@ -115,7 +115,8 @@ class MMC(LearnedMetric, ClusterMixin, BaseEstimator):  # type: ignore[misc]
         z = _map(centred, root)
         step = _listed(z, given) if len(given.cannot_link) <= FEW * len(z) else _from_items(z, given)
         factor = _unit(np.eye(len(root)) if root.ndim == 2 else np.ones(len(root)))
-        best, self.objective_ = _ascend(step, factor, self.max_iter, self.tol)
+        best, self.objective_, converged = _ascend(step, factor, self.max_iter, self.tol)
+        warn_unless(converged, self, "max_iter")
         self.components_ = (root @ best).T if root.ndim == 2 else np.diag(root * best)
 
 
@@ -179,7 +180,7 @@ def _unit(factor: Floats) -> Floats:
     return factor / length
 
 
-def _ascend(step: Step, factor: Floats, max_iter: int, tol: float) -> tuple[Floats, list[float]]:
+def _ascend(step: Step, factor: Floats, max_iter: int, tol: float) -> tuple[Floats, list[float], bool]:
     """Two steps, and a leap along their curve if it leads higher (SQUAREM; Varadhan and Roland 2008), over and over."""
     value, first = step(factor)
     history = [value]
@@ -196,5 +197,5 @@ def _ascend(step: Step, factor: Floats, max_iter: int, tol: float) -> tuple[Floa
             value, first = step(second)
         history.append(value)
         if history[-1] <= history[-2] * (1 + tol):
-            break
-    return factor, history
+            return factor, history, True
+    return factor, history, False

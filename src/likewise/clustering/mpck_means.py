@@ -25,7 +25,7 @@ from likewise.atomic import atomic
 from likewise.clustering.constraints import Contradictions, read_constraints
 from likewise.clustering.hyperparameters import ABOVE_0, COUNT, FROM_0, YES_OR_NO, Rules, one_of
 from likewise.clustering.local_metric import Metric
-from likewise.clustering.method import Seed, check_items
+from likewise.clustering.method import Seed, check_items, warn_unless
 from likewise.clustering.metric_penalties import MetricPenalties
 from likewise.clustering.penalised import means
 from likewise.clustering.starts import starts
@@ -102,22 +102,23 @@ class MPCKMeans(ClusterMixin, BaseEstimator):  # type: ignore[misc]
         items = (raw - middle) / unit
         penalties = MetricPenalties.of(items, given, self.weight, self.regularisation)
         random = check_random_state(self.random_state)
-        self.objective_ = [np.inf]
+        self.objective_, settled = [np.inf], False
         for labels, centres in starts(items, penalties.group, self.n_clusters, self.n_init, random):
             metrics = penalties.first_metrics(1 if self.shared else self.n_clusters, self.metric == "full")
             history: list[float] = []
-            while len(history) < self.max_iter:
+            before = np.full_like(labels, -1)
+            while len(history) < self.max_iter and (labels != before).any():
                 centres = means(items, labels, centres)
                 metrics = penalties.improve(metrics, labels, centres)
                 before, labels = labels, penalties.move(metrics, labels, centres)
                 history.append(penalties.objective(metrics, labels, centres))
-                if (labels == before).all():
-                    break
             if history[-1] < self.objective_[-1]:
                 self.labels_, self.cluster_centers_, self.objective_ = labels, middle + unit * centres, history
+                settled = bool((labels == before).all())
                 self.metrics_ = np.stack([metric.A for metric in metrics]) / unit**2
                 self._volumes = np.array([metric.volume(self.regularisation) for metric in metrics])
         self.n_iter_ = len(self.objective_)
+        warn_unless(settled, self, "max_iter")
         return self
 
     def predict(self, X: ArrayLike) -> NDArray[np.int64]:

@@ -22,7 +22,7 @@ from likewise.atomic import atomic
 from likewise.clustering.constraints import Constraints, Contradictions, Floats, Ints, read_constraints
 from likewise.clustering.hyperparameters import COUNT, FROM_0, Rules
 from likewise.clustering.k_means import nearest
-from likewise.clustering.method import Seed, check_items
+from likewise.clustering.method import Seed, check_items, warn_unless
 from likewise.clustering.penalised import Neighbourhoods, means, settle
 from likewise.clustering.starts import linked_inside, neighbourhoods, starts
 from likewise.pairs import Pairs
@@ -81,20 +81,21 @@ class PCKMeans(ClusterMixin, BaseEstimator):  # type: ignore[misc]
         ends, credit = linked_inside(given, group)
         together = Neighbourhoods(group, ends, np.tile(self.weight * credit[:, None], self.n_clusters))
         random = check_random_state(self.random_state)
-        self.objective_ = [np.inf]
+        self.objective_, settled = [np.inf], False
         for labels, centres in starts(items, group, self.n_clusters, self.n_init, random):
             history: list[float] = []
-            while len(history) < self.max_iter:
+            before = np.full_like(labels, -1)
+            while len(history) < self.max_iter and (labels != before).any():
                 centres = means(items, labels, centres)
                 cost = _half_distances(items, centres) - links @ np.eye(self.n_clusters)[labels]  # (n, K)
                 before = labels
                 labels = settle(cost, labels, links, lambda h, j, entries: links.data[entries], together)
                 history.append(objective(items, given, labels, centres, self.weight))
-                if (labels == before).all():
-                    break
             if history[-1] < self.objective_[-1]:
                 self.labels_, self.cluster_centers_, self.objective_ = labels, middle + unit * centres, history
+                settled = bool((labels == before).all())
         self.n_iter_ = len(self.objective_)
+        warn_unless(settled, self, "max_iter")
         return self
 
     def predict(self, X: ArrayLike) -> NDArray[np.int64]:

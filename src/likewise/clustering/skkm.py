@@ -15,9 +15,9 @@ from sklearn.base import BaseEstimator, ClusterMixin
 
 from likewise.atomic import atomic
 from likewise.clustering.constraints import Contradictions, read_constraints
-from likewise.clustering.hyperparameters import ABOVE_0, COUNT, SHARE, Rules
+from likewise.clustering.hyperparameters import ABOVE_0, COUNT, FROM_0, SHARE, Rules, or_none
 from likewise.clustering.kernel_k_means import kernel_k_means
-from likewise.clustering.method import Seed, check_items
+from likewise.clustering.method import Seed, check_items, warn_unless
 from likewise.clustering.skms_kernel import learn_kernel
 from likewise.pairs import Pairs
 
@@ -29,11 +29,14 @@ class SKKm(ClusterMixin, BaseEstimator):  # type: ignore[misc]
     ----------
     gamma : what a pair pays for being out of its bound, beside the kernel's change; see skms_kernel.py.
     energy : the share of the Gaussian kernel's eigenvalues that is kept.
-    max_steps : steps of the kernel's descent.
+    max_steps, tol : of the search for the kernel; the gradient's entries at the end, relative to the start.
+    early_stopping : a regulariser that the publication does not have. The search goes without preconditioning and ends
+        after so many steps, 50 for instance, with the kernel nearer to the Gaussian one. None: the minimum is found.
 
     Attributes
     ----------
-    labels_, features_ (n, r) the items in the plane of the learned kernel, inertia_, width_ (2 sigma^2)
+    labels_, features_ (n, r) the items in the plane of the learned kernel, inertia_, width_ (2 sigma^2), n_iter_ (steps
+    of the search for the kernel)
 
     >>> pairs = Pairs.from_links([(0, 2), (1, 3)], [(0, 1), (2, 3)])
     >>> SKKm(n_clusters=2).fit([[0.0, 0], [0, 2], [3, 0], [3, 2]], pairs=pairs).labels_
@@ -42,7 +45,14 @@ class SKKm(ClusterMixin, BaseEstimator):  # type: ignore[misc]
 
     uses_pairs: ClassVar[bool] = True
     finds_n_clusters: ClassVar[bool] = False
-    hyperparameters: ClassVar[Rules] = {"gamma": ABOVE_0, "energy": SHARE, "max_steps": COUNT, "n_init": COUNT}
+    hyperparameters: ClassVar[Rules] = {
+        "gamma": ABOVE_0,
+        "energy": SHARE,
+        "max_steps": COUNT,
+        "tol": FROM_0,
+        "early_stopping": or_none(COUNT),
+        "n_init": COUNT,
+    }
 
     def __init__(
         self,
@@ -50,7 +60,9 @@ class SKKm(ClusterMixin, BaseEstimator):  # type: ignore[misc]
         *,
         gamma: float = 100.0,
         energy: float = 0.999,
-        max_steps: int = 50,
+        max_steps: int = 1000,
+        tol: float = 1e-5,
+        early_stopping: int | None = None,
         n_init: int = 10,
         contradictions: Contradictions = "accept",
         random_state: Seed = 0,
@@ -59,6 +71,8 @@ class SKKm(ClusterMixin, BaseEstimator):  # type: ignore[misc]
         self.gamma = gamma
         self.energy = energy
         self.max_steps = max_steps
+        self.tol = tol
+        self.early_stopping = early_stopping
         self.n_init = n_init
         self.contradictions = contradictions
         self.random_state = random_state
@@ -67,8 +81,9 @@ class SKKm(ClusterMixin, BaseEstimator):  # type: ignore[misc]
     def fit(self, X: ArrayLike, y: None = None, *, pairs: Pairs | None = None) -> Self:
         items = check_items(self, X)
         given = read_constraints(pairs, X, self.contradictions)
-        learned = learn_kernel(items, given, self.gamma, self.energy, self.max_steps)
+        learned = learn_kernel(items, given, self.gamma, self.energy, self.max_steps, self.tol, self.early_stopping)
+        warn_unless(learned.converged, self, "max_steps")
         found = kernel_k_means(learned.features @ learned.features.T, self.n_clusters, self.n_init, self.random_state)
-        self.features_, self.width_ = learned.features, learned.width
+        self.features_, self.width_, self.n_iter_ = learned.features, learned.width, learned.n_iter
         self.labels_, self.inertia_ = found.labels, found.objective[-1]
         return self

@@ -19,14 +19,16 @@ from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator, ClusterMixin
 
 from likewise.atomic import atomic
-from likewise.clustering.constraints import Constraints, Contradictions, Floats, read_constraints
+from likewise.clustering.constraints import Contradictions, read_constraints
 from likewise.clustering.gaussian_kernel import all_distances, factor, locally_scaled
-from likewise.clustering.hyperparameters import ABOVE_0, COUNT, SHARE, Rules, number_where
+from likewise.clustering.hyperparameters import ABOVE_0, COUNT, FROM_0, SHARE, Rules, number_where, or_none
 from likewise.clustering.kernel_k_means import kernel_k_means
 from likewise.clustering.logdet import learn_metric
-from likewise.clustering.method import Seed, check_items
+from likewise.clustering.method import Seed, check_items, warn_unless
 from likewise.clustering.relative import Comparisons
 from likewise.pairs import Pairs
+
+NO_PAIRS = np.empty((0, 2), dtype=np.int64)  # that could be compared
 
 
 class SKLR(ClusterMixin, BaseEstimator):  # type: ignore[misc]
@@ -38,11 +40,14 @@ class SKLR(ClusterMixin, BaseEstimator):  # type: ignore[misc]
     gamma : what the violated comparisons pay, on average, beside the kernel's change.
     neighbour : the number of the neighbour that sets the width of the kernel around an item.
     energy : the share of the Gaussian kernel's eigenvalues that is kept.
-    max_steps : steps of the kernel's descent.
+    max_steps, tol : of the search for the kernel; the gradient's entries at the end, relative to the start.
+    early_stopping : a regulariser that the publication does not have. The search goes without preconditioning and ends
+        after so many steps, 50 for instance, with the kernel nearer to the Gaussian one. None: the minimum is found.
 
     Attributes
     ----------
-    labels_, features_ (n, r) the items in the plane of the learned kernel, inertia_, n_comparisons_
+    labels_, features_ (n, r) the items in the plane of the learned kernel, inertia_, n_comparisons_, n_iter_ (steps of
+    the search for the kernel)
 
     >>> pairs = Pairs.from_links([(0, 2), (1, 3)], [(0, 1), (2, 3)])
     >>> found = SKLR(n_clusters=2).fit([[0.0, 0], [0, 2], [3, 0], [3, 2]], pairs=pairs)
@@ -58,6 +63,8 @@ class SKLR(ClusterMixin, BaseEstimator):  # type: ignore[misc]
         "neighbour": COUNT,
         "energy": SHARE,
         "max_steps": COUNT,
+        "tol": FROM_0,
+        "early_stopping": or_none(COUNT),
         "n_init": COUNT,
     }
 
@@ -69,7 +76,9 @@ class SKLR(ClusterMixin, BaseEstimator):  # type: ignore[misc]
         gamma: float = 100.0,
         neighbour: int = 7,
         energy: float = 0.999,
-        max_steps: int = 50,
+        max_steps: int = 1000,
+        tol: float = 1e-5,
+        early_stopping: int | None = None,
         n_init: int = 10,
         contradictions: Contradictions = "accept",
         random_state: Seed = 0,
@@ -80,6 +89,8 @@ class SKLR(ClusterMixin, BaseEstimator):  # type: ignore[misc]
         self.neighbour = neighbour
         self.energy = energy
         self.max_steps = max_steps
+        self.tol = tol
+        self.early_stopping = early_stopping
         self.n_init = n_init
         self.contradictions = contradictions
         self.random_state = random_state
@@ -88,20 +99,16 @@ class SKLR(ClusterMixin, BaseEstimator):  # type: ignore[misc]
     def fit(self, X: ArrayLike, y: None = None, *, pairs: Pairs | None = None) -> Self:
         items = check_items(self, X)
         given = read_constraints(pairs, X, self.contradictions)
-        kernel_factor = factor(locally_scaled(all_distances(items), self.neighbour), self.energy)
-        self.features_, self.n_comparisons_ = learn_features(kernel_factor, given, self.rho, self.gamma, self.max_steps)
+        features = factor(locally_scaled(all_distances(items), self.neighbour), self.energy)
+        loss = Comparisons(given, self.rho, self.gamma)
+        ends = np.concatenate([given.must_link, given.cannot_link]) if loss.n_comparisons else NO_PAIRS
+        learned = learn_metric(
+            features, ends, loss, max_iter=self.max_steps, tol=self.tol, early_stopping=self.early_stopping
+        )
+        warn_unless(learned.converged, self, "max_steps")
+        self.features_ = features @ learned.factor
+        self.n_comparisons_, self.n_iter_ = loss.n_comparisons, learned.n_iter
         kernel = self.features_ @ self.features_.T
         found = kernel_k_means(kernel, self.n_clusters, self.n_init, self.random_state)
         self.labels_, self.inertia_ = found.labels, found.objective[-1]
         return self
-
-
-def learn_features(
-    features: Floats, given: Constraints, rho: float, gamma: float, max_steps: int
-) -> tuple[Floats, int]:
-    """The items in the plane of the learned kernel, and how many comparisons it was learned from."""
-    loss = Comparisons(given, rho, gamma)
-    if not loss.n_comparisons:
-        return features, 0
-    ends = np.concatenate([given.must_link, given.cannot_link])
-    return features @ learn_metric(features, ends, loss, max_iter=max_steps), loss.n_comparisons

@@ -5,9 +5,11 @@
 
 Anand, Mittal, Tuzel and Meer, Semi-supervised kernel mean shift clustering, IEEE TPAMI 36 (6), 2014. The reach of an
 item is the distance to its k-th neighbour, where k is the median, over the must-links, of the place that the one item
-has among the neighbours of the other. Two modes are one where they are as near as a must-link should be. Beyond the
-place up to which must-links outweigh cannot-links the most, must-links are not asked: there, they are likelier to be
-wrong. Where most are, as among all pairs of a predicted similarity, the median over all reaches into other clusters.
+has among the neighbours of the other. Two modes are one where they are as near as a must-link should be.
+
+Our addition: only credible must-links are asked for k, those up to the place where must-links outweigh cannot-links the
+most. Beyond it a must-link is likelier to be wrong than right. The publication has right answers, and asks all. Where
+many are wrong, as among all pairs of a predicted similarity, the median over all reaches into other clusters.
 """
 
 from __future__ import annotations
@@ -21,9 +23,9 @@ from sklearn.base import BaseEstimator, ClusterMixin
 from likewise.atomic import atomic
 from likewise.clustering.constraints import Constraints, Contradictions, Floats, read_constraints
 from likewise.clustering.gaussian_kernel import all_distances
-from likewise.clustering.hyperparameters import ABOVE_0, COUNT, SHARE, Rules, or_none
+from likewise.clustering.hyperparameters import ABOVE_0, COUNT, FROM_0, SHARE, Rules, or_none
 from likewise.clustering.mean_shift import reaches, shift_to_modes
-from likewise.clustering.method import check_items
+from likewise.clustering.method import check_items, warn_unless
 from likewise.clustering.skms_kernel import learn_kernel
 from likewise.pairs import Pairs
 
@@ -35,11 +37,12 @@ class SKMS(ClusterMixin, BaseEstimator):  # type: ignore[misc]
     ----------
     n_clusters : not used, since the method finds it; it may be given, as to every other method.
     neighbours : k, which sets the reach of the items; None: found from the must-links.
-    gamma, energy, max_steps : as for SKKm.
+    gamma, energy, max_steps, tol, early_stopping : as for SKKm.
 
     Attributes
     ----------
-    labels_, n_clusters_, neighbours_, features_ (n, r) the items in the plane of the learned kernel, width_ (2 sigma^2)
+    labels_, n_clusters_, neighbours_, features_ (n, r) the items in the plane of the learned kernel, width_ (2
+    sigma^2), n_iter_ (steps of the search for the kernel)
 
     >>> pairs = Pairs.from_links([(0, 1), (1, 2), (0, 2), (3, 4)], [(2, 3)])
     >>> found = SKMS().fit([[0.0], [1], [2], [3], [4]], pairs=pairs)
@@ -55,6 +58,8 @@ class SKMS(ClusterMixin, BaseEstimator):  # type: ignore[misc]
         "gamma": ABOVE_0,
         "energy": SHARE,
         "max_steps": COUNT,
+        "tol": FROM_0,
+        "early_stopping": or_none(COUNT),
     }
 
     def __init__(
@@ -64,7 +69,9 @@ class SKMS(ClusterMixin, BaseEstimator):  # type: ignore[misc]
         neighbours: int | None = None,
         gamma: float = 100.0,
         energy: float = 0.999,
-        max_steps: int = 50,
+        max_steps: int = 1000,
+        tol: float = 1e-5,
+        early_stopping: int | None = None,
         contradictions: Contradictions = "accept",
     ) -> None:
         self.n_clusters = n_clusters
@@ -72,17 +79,20 @@ class SKMS(ClusterMixin, BaseEstimator):  # type: ignore[misc]
         self.gamma = gamma
         self.energy = energy
         self.max_steps = max_steps
+        self.tol = tol
+        self.early_stopping = early_stopping
         self.contradictions = contradictions
 
     @atomic
     def fit(self, X: ArrayLike, y: None = None, *, pairs: Pairs | None = None) -> Self:
         items = check_items(self, X)
         given = read_constraints(pairs, X, self.contradictions)
-        learned = learn_kernel(items, given, self.gamma, self.energy, self.max_steps)
+        learned = learn_kernel(items, given, self.gamma, self.energy, self.max_steps, self.tol, self.early_stopping)
+        warn_unless(learned.converged, self, "max_steps")
         squared = all_distances(learned.features)
         self.neighbours_ = usual_place(squared, given) if self.neighbours is None else self.neighbours
         modes = shift_to_modes(learned.features, reaches(squared, self.neighbours_), merge=float(np.sqrt(learned.near)))
-        self.features_, self.width_ = learned.features, learned.width
+        self.features_, self.width_, self.n_iter_ = learned.features, learned.width, learned.n_iter
         self.labels_, self.n_clusters_ = modes.labels, int(modes.labels.max()) + 1
         return self
 

@@ -32,10 +32,18 @@ class LearnedKernel(NamedTuple):
     near: float  # the bounds on squared distances
     far: float
     width: float  # 2 sigma^2 of the kernel that was learned from
+    n_iter: int  # steps of the search
+    converged: bool
 
 
 def learn_kernel(
-    items: Floats, given: Constraints, gamma: float = 100.0, energy: float = 0.999, max_steps: int = 50
+    items: Floats,
+    given: Constraints,
+    gamma: float = 100.0,
+    energy: float = 0.999,
+    max_steps: int = 1000,
+    tol: float = 1e-5,
+    early_stopping: int | None = None,
 ) -> LearnedKernel:
     """The items as the learned kernel has them; with no pairs, as the Gaussian kernel has them.
 
@@ -59,7 +67,8 @@ def learn_kernel(
     apart = squared_distances(features, features, *ends.T) > NOTHING
     ends, sign, weight = ends[apart], sign[apart], weight[apart]
     bounds = Bounds(sign, np.where(sign > 0, near, far), weight, gamma)
-    return LearnedKernel(features @ learn_metric(features, ends, bounds, max_iter=max_steps), near, far, width)
+    found = learn_metric(features, ends, bounds, max_iter=max_steps, tol=tol, early_stopping=early_stopping)
+    return LearnedKernel(features @ found.factor, near, far, width, found.n_iter, found.converged)
 
 
 def best_width(squared: Floats, given: Constraints) -> float:

@@ -13,7 +13,7 @@ from typing import Any
 from likewise.evaluation import accuracy, confusion, match_outputs, nmi
 from likewise.machine import machine
 from likewise.paper.records import read_record, record_path, write_record
-from likewise.paper.transfer_entries import TransferEntry
+from likewise.paper.transfer_entries import EARLY_STOPPED, TransferEntry
 from likewise.paper.transfer_methods import Learned, find, learn_known
 from likewise.paper.transfer_tasks import Task, transfer_task
 from likewise.training.run_folder import read_json, write_json
@@ -93,7 +93,7 @@ def run_transfer_entry(
         part=entry.part,
         seed=entry.seed,
         settings=told(entry),
-        paper=dict(entry.recipe.expect.get(entry.method, {})),
+        paper=dict(entry.recipe.expect.get(EARLY_STOPPED.get(entry.method, entry.method), {})),
         acc=round(mean(columns["acc"]), 3),
         nmi=round(mean(columns["nmi"]), 4),
         difference=round(mean(abs(row["n_classes"] - row["true_classes"]) for row in rows), 3),

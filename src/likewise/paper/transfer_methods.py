@@ -19,7 +19,7 @@ from likewise.estimators import CategoryDiscoverer, SimilarityNetwork
 from likewise.evaluation import PairQuality, n_dominant, pair_quality
 from likewise.networks import SimilarityModule, build
 from likewise.pairs import Pairs
-from likewise.paper.transfer_entries import MOST_OUTPUTS, TransferEntry
+from likewise.paper.transfer_entries import EARLY_STEPS, EARLY_STOPPED, MOST_OUTPUTS, TransferEntry
 from likewise.paper.transfer_tasks import Task
 from likewise.supervision import label_objective, transfer_objective
 from likewise.training import Pile, Settings, TensorBatches, look, predict_logits, train, train_similarity
@@ -141,9 +141,11 @@ def _batches(pile: Pile, labels: Tensor, settings: Settings) -> TensorBatches:
 
 def _cluster(entry: TransferEntry, learned: Learned, pile: Pile, labels: NDArray[np.int64], n_outputs: int) -> Found:
     """A method of constrained clustering, told 0 or 1 of every pair; on pixels, or where there are any on features."""
-    method = RIVALS[entry.method]
+    method = RIVALS[EARLY_STOPPED.get(entry.method, entry.method)]
     usual = method().get_params()
     options: dict[str, object] = {"n_clusters": n_outputs}
+    if entry.method in EARLY_STOPPED:
+        options["early_stopping"] = EARLY_STEPS
     if "random_state" in usual:  # skms draws nothing
         options["random_state"] = entry.seed
     if method.finds_n_clusters and entry.classes != "true":
