@@ -37,6 +37,7 @@ def write_answers_page(
 
     answers, held_out_lines = read_answers(run, fit)
     answers = find_answers(answers, given)
+    answers = answers.select(answers.weight > 0)  # the others count as not given
     held_out = np.isin(answers.lines, held_out_lines)
 
     found = model.naming_.columns >= 0

@@ -182,18 +182,20 @@ def _learn(items: Path, given: Given, answers: Pairs | LargeAnswers, out: Path, 
 def _metrics(model: PairClassifier, given: Given, out: Path) -> dict[str, Any]:
     import numpy as np
 
-    from likewise.evaluation import pair_accuracy, wilson
+    from likewise.evaluation import pair_accuracy, share_interval
 
     held_out = model.held_out_
     asked = np.stack([held_out.left, held_out.right], axis=1)
-    measured = pair_accuracy(model.predict_same(given.X, asked), held_out.same)
+    similarity = model.predict_same(given.X, asked)
+    measured = pair_accuracy(similarity, held_out.same)
+    right = (similarity > 0.5) == (held_out.same > 0.5)
     found, sizes = np.unique(model.predict(given.X), return_counts=True)
     return {
         "held_out": {
             "answers": measured.n,
             "right": measured.hits,
             "accuracy": measured.accuracy,
-            "interval": wilson(measured.hits, measured.n) if measured.n else None,
+            "interval": share_interval(right, held_out.left, held_out.right) if measured.n else None,
             "same": measured.n_same,
             "same_recall": measured.same_recall,
             "different": measured.n_different,
@@ -237,10 +239,9 @@ def _outcome(out: Path, model: PairClassifier, metrics: dict[str, Any]) -> Itera
     if metrics["noise"]:
         yield f"The rate of wrong answers is taken to be {100 * metrics['noise']:.1f} %."
     if model.unlabelled:
-        used = (
-            "were used too" if model.unlabelled_ else "were tried and left out, for held-out answers spoke against it"
-        )
-        yield f"The pairs that nobody answered {used}."
+        used = "were used too" if model.unlabelled_ else "were tried and left out"
+        chosen = "; the held-out answers decided that, so the figures are slightly optimistic"
+        yield f"The pairs that nobody answered {used}{chosen if metrics['held_out']['answers'] else ''}."
     yield f"\nWrote {out} in {metrics['seconds']:.0f} seconds of training. Next:"
     yield from next_commands(out, "fit")
 

@@ -281,7 +281,6 @@ class PairClassifier(NetworkClassifier):
             noisy=self.noise != 0,
             share=self.held_out,
             seed=seed,
-            run=None if self.run is None else Path(self.run),
         )
 
     def _learn(

@@ -5,7 +5,6 @@ from __future__ import annotations
 import warnings
 import zlib
 from dataclasses import dataclass, replace
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -20,8 +19,7 @@ from likewise.distributed import from_first
 from likewise.errors import InputError
 from likewise.pairs import Ids, LargeAnswers, Pairs, PairTarget, answers_about
 from likewise.supervision import AnswerKnowledge, ClosureKnowledge, Known, LabelKnowledge
-from likewise.training import hold_out, read_json, write_json
-from likewise.training.record_form import check_record
+from likewise.training import hold_out
 
 PAIRS_AN_ITEM = 20  # drawn from class labels; a batch uses all its pairs anyway
 
@@ -81,29 +79,27 @@ def answers_task(
     noisy: bool,
     share: float,
     seed: int,
-    run: Path | None = None,
 ) -> Task:
-    """Answers about the items, whose positions `pairs` has; contradicting ones are dropped unless noise is modelled.
+    """Answers about the items, whose positions `pairs` has. A share of them is held out, wrong answers and all; of the
+    others contradicting ones are dropped unless noise is modelled.
 
     Those of several annotators are merged first: that looks at each pair alone, so that nothing leaks from what is held
     out into what is learned from.
-
-    What is dropped is noted down in the folder `run`: a repair that ran out of time may come out otherwise again.
     """
     if weight is not None:
         pairs = replace(pairs, weight=pairs.weight * _weights(weight, len(pairs)))
     pairs = pairs.merged()
     pairs = pairs.select((pairs.weight > 0) & (pairs.same != 0.5) & (pairs.left != pairs.right))
     _check(pairs, n_classes)
-    if not noisy and pairs.closure().n_contradicted:
-        kept = _sound(pairs, run)
+    kept, held_out = hold_out(pairs, share, seed)
+    if not noisy and kept.closure().n_contradicted:
+        sound = _sound(kept)
         warnings.warn(
-            f"The answers contradict one another: {len(pairs) - len(kept)} of {len(pairs)} are left out. `likewise "
+            f"The answers contradict one another: {len(kept) - len(sound)} of {len(kept)} are left out. `likewise "
             "check` shows them; where noise is to be learned all are used, and none is trusted wholly.",
             stacklevel=3,
         )
-        pairs = kept
-    kept, held_out = hold_out(pairs, share, seed)
+        kept = sound
     return Task(AnswerKnowledge(kept, implied=not noisy), kept, held_out)
 
 
@@ -119,23 +115,10 @@ def large_task(answers: LargeAnswers, *, n_items: int, n_classes: int, noisy: bo
     return Task(ClosureKnowledge(answers.closure), answers.sample, answers.held_out)
 
 
-def _sound(pairs: Pairs, run: Path | None) -> Pairs:
-    """The answers that are left after a repair: of these same answers earlier in this run, if there was one."""
-    note = None if run is None else run / "repair.json"
-    given = checksum(pairs.left, pairs.right, pairs.same, pairs.weight)
-
-    def dropped() -> list[int]:
-        if note is not None and note.exists():
-            noted = read_json(note)
-            check_record(noted, {"answers": int, "dropped": [int]}, note, "delete it and run the same command again")
-            if noted["answers"] == given:
-                return list(noted["dropped"])
-        places = np.flatnonzero(np.isin(pairs.lines, pairs.repair()[1].lines)).tolist()
-        if note is not None:
-            write_json(note, {"answers": given, "dropped": places})
-        return list(places)
-
-    return pairs.select(np.setdiff1d(np.arange(len(pairs)), from_first(dropped)))
+def _sound(pairs: Pairs) -> Pairs:
+    """The answers that are left after a repair, which the first process makes for all."""
+    rows = from_first(lambda: np.flatnonzero(np.isin(pairs.lines, pairs.repair().kept.lines)).tolist())
+    return pairs.select(np.array(rows, dtype=np.int64))
 
 
 def checksum(*arrays: NDArray[Any]) -> int:

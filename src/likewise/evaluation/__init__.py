@@ -2,6 +2,7 @@
 
 from likewise.evaluation.answers import PairAccuracy, hard_answers, pair_accuracy
 from likewise.evaluation.calibration import Calibration, calibration
+from likewise.evaluation.item_bootstrap import share_interval
 from likewise.evaluation.matching import apply_matching, confusion, match_outputs
 from likewise.evaluation.number_of_classes import (
     NumberOfClasses,
@@ -40,6 +41,7 @@ __all__ = [
     "pair_scores",
     "platt",
     "scores",
+    "share_interval",
     "trust",
     "wilson",
 ]

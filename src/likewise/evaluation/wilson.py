@@ -6,14 +6,14 @@ import math
 from statistics import NormalDist
 
 
-def wilson(hits: int, n: int, confidence: float = 0.95) -> tuple[float, float]:
+def wilson(hits: float, n: float, confidence: float = 0.95) -> tuple[float, float]:
     """The score interval (low, high) of a share of which `hits` of `n` were seen (Wilson, 1927).
 
         (p + z²/2n ± z √(p (1 - p) / n + z²/4n²)) / (1 + z²/n),    p = hits / n
 
     z is the normal quantile of (1 + confidence) / 2. Unlike p ± z √(p (1 - p) / n), it never leaves [0, 1] and never
     shrinks to a point, not even at 0 or n hits. Without a single trial it is (0, 1): nothing is known. It takes the
-    trials as independent; answers that share items are so only roughly, and then the truth is a little wider.
+    trials as independent; of answers that share items see `share_interval`, which gives the number that they are worth.
 
     >>> low, high = wilson(149, 160)
     >>> round(low, 3), round(high, 3)

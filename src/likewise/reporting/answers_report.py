@@ -6,8 +6,9 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import numpy as np
+from numpy.typing import NDArray
 
-from likewise.evaluation import PairAccuracy, calibration, hard_answers, pair_accuracy
+from likewise.evaluation import PairAccuracy, calibration, hard_answers, pair_accuracy, share_interval
 from likewise.reporting.curves import History
 from likewise.reporting.drawing import both_sizes
 from likewise.reporting.found import classes_section
@@ -64,9 +65,10 @@ def _cards(
     measured = _measured(held_out)
     cards, note = [], ""
     if measured.n:
-        cards = _held_out_cards(measured)
+        cards = _held_out_cards(measured, held_out)
         kind, n = max(("same", measured.n_same), ("different", measured.n_different), key=lambda pair: pair[1])
-        note = f"In brackets the 95 % interval. Always saying “{kind}” would be right {n:,} times in {measured.n:,}."
+        always = f"Always saying “{kind}” would be right {n:,} times in {measured.n:,}."
+        note = f"In brackets the 95 % interval, by items drawn again. {always}"
     answer = hard_answers(answers.same)
     kinds = {"same": np.sum(answer == 1), "different": np.sum(answer == 0), "undecided": np.sum(answer == -1)}
     told = ", ".join(f"{n:,} {kind}" for kind, n in kinds.items() if n)
@@ -110,11 +112,28 @@ def _measured(held_out: JudgedAnswers | None) -> PairAccuracy:
     return pair_accuracy(held_out.similarity, held_out.same) if held_out else pair_accuracy([], [])
 
 
-def _held_out_cards(measured: PairAccuracy) -> list[str]:
+def _held_out_cards(measured: PairAccuracy, held_out: JudgedAnswers | None) -> list[str]:
+    assert held_out is not None
+    answer = hard_answers(held_out.same)
+    right = (held_out.similarity > 0.5) == (answer == 1)
+
+    def interval(rows: NDArray[np.bool_]) -> tuple[float, float]:
+        return share_interval(right[rows], held_out.left[rows], held_out.right[rows])
+
     both = measured.n_same and measured.n_different
     balanced = f"; balanced {100 * measured.balanced:.1f} %" if both else ""
     return [
-        share_card("Held-out answers right", measured.hits, measured.n, "held-out answers", balanced),
-        share_card("“Same” recognised", measured.same_hits, measured.n_same, "held-out “same”"),
-        share_card("“Different” recognised", measured.different_hits, measured.n_different, "held-out “different”"),
+        share_card(name, hits, n, kind, further, interval(rows))
+        for name, hits, n, kind, further, rows in (
+            ("Held-out answers right", measured.hits, measured.n, "held-out answers", balanced, answer >= 0),
+            ("“Same” recognised", measured.same_hits, measured.n_same, "held-out “same”", "", answer == 1),
+            (
+                "“Different” recognised",
+                measured.different_hits,
+                measured.n_different,
+                "held-out “different”",
+                "",
+                answer == 0,
+            ),
+        )
     ]

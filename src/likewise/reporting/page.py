@@ -43,11 +43,16 @@ def card(name: str, value: str, detail: str = "") -> str:
     return f'<div class="card"><p class="value">{value}</p><h2>{name}</h2>{small}</div>'
 
 
-def share_card(name: str, hits: int, n: int, kind: str, further: str = "") -> str:
-    """So many of n in percent, with the 95 % interval; a dash where there is nothing to measure it on."""
+def share_card(
+    name: str, hits: int, n: int, kind: str, further: str = "", interval: tuple[float, float] | None = None
+) -> str:
+    """So many of n in percent, with the 95 % interval; a dash where there is nothing to measure it on.
+
+    Unless the interval is given, it is that of independent ones.
+    """
     if not n:
         return card(name, "\N{EN DASH}", f"no {kind} to measure it on")
-    low, high = (100 * end for end in wilson(hits, n))
+    low, high = (100 * end for end in interval or wilson(hits, n))
     digits = 0 if high - low >= 2 else 1
     value = f"{100 * hits / n:.1f} <small>% ({low:.{digits}f}\N{EN DASH}{high:.{digits}f})</small>"
     return card(name, value, f"{hits:,} of {n:,} {kind}{further}")
