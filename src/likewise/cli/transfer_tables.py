@@ -27,6 +27,7 @@ Alphabets = Annotated[
     Literal["evaluation", "validation"],
     typer.Option(help="The alphabets to find; for validation, five of the background ones are held out."),
 ]
+AlphabetMethod = Literal["mcl", "kcl", "spectral", ClusterMethod, "skkm-early", "sklr-early", "skms-early"]
 Epochs = Annotated[
     int | None, typer.Option(min=1, help="Epochs of the classifier; its schedule is compressed in proportion.")
 ]
@@ -38,7 +39,8 @@ SimilarityEpochs = Annotated[
 def table2(
     recipe: Recipe = None,
     method: Annotated[
-        Literal["mcl", "kcl", "spectral", ClusterMethod] | None, typer.Option(help="The method; all where not given.")
+        AlphabetMethod | None,
+        typer.Option(help="The method, -early with a kernel that is stopped early; all where not given."),
     ] = None,
     classes: Number = None,
     alphabets: Alphabets = "evaluation",
