@@ -22,3 +22,19 @@ def test_mcl_is_a_criterion_of_skorch() -> None:
     found = re.search(r"unseen digits: ([\d.]+) % right", done.stdout)
     assert found is not None
     assert float(found[1]) > 60  # 10 outputs matched to 10 digits at random would give some 15
+
+
+@pytest.mark.skipif(find_spec("tensorboard") is None, reason="tensorboard is not installed")
+def test_every_epoch_is_logged_in_tensorboard(tmp_path: Path) -> None:
+    script = [sys.executable, str(EXAMPLES / "tensorboard_log.py"), str(tmp_path)]
+    done = subprocess.run(script, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    found = re.search(r"unseen digits: ([\d.]+) % right", done.stdout)
+    assert found is not None
+    assert float(found[1]) > 80
+    from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
+
+    log = EventAccumulator(str(tmp_path / "log"))
+    log.Reload()
+    assert set(log.Tags()["scalars"]) == {"epoch", "learning_rate", "loss", "accuracy", "test_accuracy"}
+    assert [event.step for event in log.Scalars("loss")] == [1, 2, 3, 4, 5]

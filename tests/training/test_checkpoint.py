@@ -18,11 +18,11 @@ from torch.optim import Optimizer
 from likewise.errors import InputError
 from likewise.training import Settings
 from likewise.training.checkpoint import State, _checksum, is_there, load_checkpoint, previous, save_checkpoint
-from likewise.training.optimizers import build_optimizer, optimizer_tensors
+from likewise.training.optimizers import OF_SETTINGS, build_optimizer, optimizer_tensors
 from likewise.training.settings import Optimizer as Name
 from likewise.training.tally import Tally
 
-ABOUT = {"settings": dataclasses.asdict(Settings(epochs=3, drops=(1, 2))), "n_classes": 2}
+ABOUT = {"settings": dataclasses.asdict(Settings(epochs=3, drops=(1, 2))), "n_classes": 2, "optimizer": OF_SETTINGS}
 
 
 def network() -> nn.Sequential:

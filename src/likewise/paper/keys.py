@@ -65,6 +65,7 @@ TRAINING: dict[str, Kind] = {
     "learning_rate": NUMBER,
     "momentum": NUMBER,
     "weight_decay": NUMBER,
+    "clip_norm": NUMBER,
     "schedule": one_of("step", "one-cycle"),
     "drops": EPOCHS,
     "precision": one_of("auto", "float32", "bfloat16"),

@@ -12,6 +12,7 @@ from likewise.training.interruption import Interrupted
 from likewise.training.labelled import Measured, measure, train_labelled
 from likewise.training.loader import LoaderBatches
 from likewise.training.loop import Evaluate, OnEpoch, TrainingResult, train
+from likewise.training.optimizers import MakeOptimizer
 from likewise.training.precision import Objective, resolve_device
 from likewise.training.predict import evaluating, predict_logits
 from likewise.training.run_folder import read_json, write_json, write_model
@@ -31,6 +32,7 @@ __all__ = [
     "Interrupted",
     "Learned",
     "LoaderBatches",
+    "MakeOptimizer",
     "Measured",
     "Objective",
     "OnEpoch",

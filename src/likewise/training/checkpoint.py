@@ -29,7 +29,7 @@ from torch.optim import Optimizer
 from likewise.errors import InputError
 from likewise.files import write_whole
 from likewise.training.configuration import with_defaults
-from likewise.training.optimizers import optimizer_tensors, restore_optimizer
+from likewise.training.optimizers import OF_SETTINGS, optimizer_numbers, optimizer_tensors, restore_optimizer
 from likewise.training.run_folder import first_difference, network_tensors, plain, stored
 from likewise.training.tally import Tally
 
@@ -73,6 +73,7 @@ def save_checkpoint(
     tensors["tally.items"] = torch.tensor(state.tally.items)
     tensors["tally.confusion"] = stored(state.tally.confusion)
     place = {name: getattr(state, name) for name in ("epoch", "step", "items", "history", "seconds", "cpu_seconds")}
+    place["optimizer"] = optimizer_numbers(optimizer)
     facts = json.dumps({"version": VERSION, "about": plain(about), **place})
     content = save(tensors, {"likewise": facts, "checksum": str(_checksum(tensors, facts))})
     write_whole(path, content, keep=previous(path))
@@ -119,7 +120,9 @@ def load_checkpoint(
         raise InputError(f"{path} is damaged ({damage}); delete it to begin the run again.") from damage
     if facts["version"] not in (1, VERSION):
         raise InputError(f"{path} has format version {facts['version']}, not {VERSION}; use another run folder.")
-    begun = {**facts["about"], "settings": with_defaults(facts["about"]["settings"])}
+    begun = facts["about"]
+    if isinstance(begun, Mapping) and isinstance(begun.get("settings"), Mapping):  # maybe of an earlier version
+        begun = {"optimizer": OF_SETTINGS, **begun, "settings": with_defaults(begun["settings"])}
     difference = first_difference(begun, plain(about))
     if difference:
         name, old, new = difference
@@ -127,7 +130,7 @@ def load_checkpoint(
     weights = _part(tensors, "network.")
     _check_shapes(path, weights, network)
     network.load_state_dict(weights)  # copies into the tensors of the network, which keep their memory layout
-    restore_optimizer(optimizer, _part(tensors, "optimizer."))
+    restore_optimizer(optimizer, _part(tensors, "optimizer."), facts.get("optimizer"))
     confusion = tensors["tally.confusion"].clone()  # the others live in the file's memory map
     tally = Tally(n_classes, float(tensors["tally.loss_sum"]), int(tensors["tally.items"]), confusion)
     place = {name: facts[name] for name in ("epoch", "step", "items", "history", "seconds", "cpu_seconds")}

@@ -18,6 +18,7 @@ from likewise.evaluation import accuracy, confusion, match_outputs
 from likewise.supervision import label_objective
 from likewise.training.batches import TensorBatches
 from likewise.training.loop import Evaluate, OnEpoch, TrainingResult, train
+from likewise.training.optimizers import MakeOptimizer
 from likewise.training.predict import predict_logits
 from likewise.training.settings import Settings
 
@@ -35,6 +36,7 @@ def train_labelled(
     run: Path | None = None,
     config: Mapping[str, object] | None = None,
     on_epoch: OnEpoch | None = None,
+    optimizer: MakeOptimizer | None = None,
 ) -> TrainingResult:
     """Train on `items`, which are all or some of `data.train`; the history has the test accuracy of each epoch."""
     batches = TensorBatches(
@@ -56,6 +58,7 @@ def train_labelled(
         config=config,
         evaluate=epoch_scores(criterion, data),
         on_epoch=on_epoch,
+        optimizer=optimizer,
     )
 
 

@@ -23,7 +23,13 @@ from likewise.training.configuration import settle
 from likewise.training.divergence import check_loss, check_weights
 from likewise.training.interruption import Interrupted, StopRequest, stop_request
 from likewise.training.loader import LoaderBatches
-from likewise.training.optimizers import build_optimizer
+from likewise.training.optimizers import (
+    OF_SETTINGS,
+    MakeOptimizer,
+    build_optimizer,
+    describe_optimizer,
+    set_rate,
+)
 from likewise.training.parallel import in_parallel, keep_together, spread
 from likewise.training.precision import Objective, forward, move
 from likewise.training.predict import evaluating, modes_kept
@@ -87,6 +93,7 @@ def train(
     monitor: str = "",
     progress: bool | str = True,
     on_epoch: OnEpoch | None = None,
+    optimizer: MakeOptimizer | None = None,
 ) -> TrainingResult:
     """Train the network in place; with a folder `run`, so that a killed run goes on where it was.
 
@@ -99,6 +106,10 @@ def train(
     else that makes this run what it is: it is written to config.json, and a folder begun with another one is refused.
     `progress` shows a bar or lines; a text in its place names the stage that this run is. `on_epoch(row)` is called
     with each new row of the history, once it is saved, for logging; over several processes, in the first.
+
+    `optimizer(network)` makes an optimizer of your own, with parameter groups if you like, in place of that of the
+    settings (their `optimizer`, `momentum` and `weight_decay`). The schedule scales the rates of all groups alike:
+    where it is at `settings.learning_rate`, a group is at the rate that it was made with.
 
     The folder holds config.json, history.csv, checkpoint.safetensors, the checkpoint before it and, at the end,
     model.safetensors and metrics.json. Calling `train` again with the same arguments goes on from the last checkpoint
@@ -121,11 +132,14 @@ def train(
             network.train()
         _check_common(settings, n_classes, len(batches))
         settings = settle(folder, settings, config or {}, network)
-        optimizer = build_optimizer(network, settings, torch.device(settings.device))
-        about = {"settings": dataclasses.asdict(settings), "n_classes": n_classes, "steps_per_epoch": len(batches)}
-        job = Job(
-            network, batches, objective, optimizer, settings, n_classes, evaluate, folder, monitor, on_epoch, about
-        )
+        made = build_optimizer(network, settings, torch.device(settings.device), optimizer)
+        about = {
+            "settings": dataclasses.asdict(settings),
+            "n_classes": n_classes,
+            "steps_per_epoch": len(batches),
+            "optimizer": OF_SETTINGS if optimizer is None else describe_optimizer(made, network),
+        }
+        job = Job(network, batches, objective, made, settings, n_classes, evaluate, folder, monitor, on_epoch, about)
         state = _restore(job)
         job = dataclasses.replace(job, objective=in_parallel(network, objective))
         stage = progress if isinstance(progress, str) else ""
@@ -184,8 +198,7 @@ def train_step(job: Job, state: State, batch: Batch) -> tuple[float, Tensor]:
             "all of them the same items in the same order, the same answers and the same seed."
         )
     seed_all(job.settings.seed, STEP, _global_step(job, state), *share(b).salt)
-    for group in job.optimizer.param_groups:
-        group["lr"] = learning_rate(job.settings, state.epoch, state.step, len(job.batches))
+    set_rate(job.optimizer, learning_rate(job.settings, state.epoch, state.step, len(job.batches)), job.settings)
     job.optimizer.zero_grad()
     batch = move(batch, torch.device(job.settings.device))
     with sharing(b):
@@ -193,6 +206,9 @@ def train_step(job: Job, state: State, batch: Batch) -> tuple[float, Tensor]:
         value = loss.item()
         check_loss(value, logits, batch, job.settings, _place(job, _global_step(job, state)))
         loss.backward()  # type: ignore[no-untyped-call]
+    if job.settings.clip_norm:
+        own = [parameter for group in job.optimizer.param_groups for parameter in group["params"]]
+        nn.utils.clip_grad_norm_(own, job.settings.clip_norm)
     job.optimizer.step()
     return value, logits
 

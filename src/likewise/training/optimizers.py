@@ -1,8 +1,11 @@
-"""The optimizers, and their state as named tensors for the checkpoint."""
+"""The optimizers, and their state as named tensors and numbers for the checkpoint."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import inspect
+from collections.abc import Callable, Mapping
+from typing import Any
+from zlib import crc32
 
 import torch
 from torch import Tensor, nn
@@ -11,31 +14,76 @@ from torch.optim import SGD, Adam, AdamW, Optimizer
 from likewise.errors import InputError
 from likewise.training.settings import Settings
 
+MakeOptimizer = Callable[[nn.Module], Optimizer]  # from the network, which is on its device already
 
-def build_optimizer(network: nn.Module, settings: Settings, device: torch.device) -> Optimizer:
-    """The optimizer of `settings` over the parameters that want a gradient, in torch's fused form where it has one."""
+OF_SETTINGS = {"kind": "that of the settings"}  # which are compared on their own
+
+
+def build_optimizer(
+    network: nn.Module, settings: Settings, device: torch.device, make: MakeOptimizer | None = None
+) -> Optimizer:
+    """The optimizer of `settings` over the parameters that want a gradient, in torch's fused form where it has one.
+
+    Or the one that `make` gives; the rate of each of its groups becomes its `initial_lr`, which the schedule scales.
+    """
     parameters = [parameter for parameter in network.parameters() if parameter.requires_grad]
     if not parameters:
         raise InputError("The network has no parameter with requires_grad, so there is nothing to train.")
     rate, decay = settings.learning_rate, settings.weight_decay
     fused = True if device.type in ("cpu", "cuda") else None
-    if settings.optimizer == "sgd":
-        return SGD(parameters, lr=rate, momentum=settings.momentum, weight_decay=decay, fused=fused)
-    return (Adam if settings.optimizer == "adam" else AdamW)(parameters, lr=rate, weight_decay=decay, fused=fused)
+    optimizer: Optimizer
+    if make is not None:
+        optimizer = make(network)
+        _check(optimizer, network)
+    elif settings.optimizer == "sgd":
+        optimizer = SGD(parameters, lr=rate, momentum=settings.momentum, weight_decay=decay, fused=fused)
+    else:
+        kind = Adam if settings.optimizer == "adam" else AdamW
+        optimizer = kind(parameters, lr=rate, weight_decay=decay, fused=fused)
+    for group in optimizer.param_groups:
+        group["initial_lr"] = float(group["lr"])
+    return optimizer
+
+
+def set_rate(optimizer: Optimizer, rate: float, settings: Settings) -> None:
+    """The rate of a step for all groups; a group with another rate than the settings keeps its proportion to them."""
+    for group in optimizer.param_groups:
+        group["lr"] = rate * (group["initial_lr"] / settings.learning_rate)
+
+
+def describe_optimizer(optimizer: Optimizer, network: nn.Module) -> dict[str, object]:
+    """What makes an optimizer of one's own another one: its kind, and the options and parameters of each group."""
+    names = {parameter: name for name, parameter in network.named_parameters()}
+    described: dict[str, object] = {"kind": f"{type(optimizer).__module__}.{type(optimizer).__qualname__}"}
+    for number, group in enumerate(optimizer.param_groups, 1):
+        own = [names[parameter] for parameter in group["params"]]
+        span = f"{len(own)}, {own[0]} to {own[-1]}, checksum {crc32(' '.join(own).encode()):08x}"
+        options = {name: value for name, value in group.items() if isinstance(value, bool | int | float | tuple | str)}
+        described[f"group {number}"] = {"parameters": span, **options}
+    return described
 
 
 def optimizer_tensors(optimizer: Optimizer) -> dict[str, Tensor]:
     """Every tensor of the state as "<position of the parameter>.<name>"."""
-    return {
-        f"{position}.{name}": value
-        for position, parameter in enumerate(_parameters(optimizer))
-        for name, value in optimizer.state.get(parameter, {}).items()
-        if isinstance(value, Tensor)
-    }
+    return {name: value for name, value in _state(optimizer).items() if isinstance(value, Tensor)}
 
 
-def restore_optimizer(optimizer: Optimizer, tensors: Mapping[str, Tensor]) -> None:
-    """Put back what `optimizer_tensors` gave, each tensor in the memory layout of its parameter (as torch makes it)."""
+def optimizer_numbers(optimizer: Optimizer) -> dict[str, Any]:
+    """What else there is: the numbers of the state, named alike, and those of each group, which it may change."""
+    state = {name: value for name, value in _state(optimizer).items() if not isinstance(value, Tensor)}
+    for name, value in state.items():
+        if not isinstance(value, bool | int | float | str | None):
+            raise InputError(
+                f"{type(optimizer).__name__} keeps a {type(value).__name__} in its state ({name}), which a checkpoint "
+                "cannot hold; train without a run folder, or with another optimizer."
+            )
+    return {"state": state, "groups": [_numbers(group) for group in optimizer.param_groups]}
+
+
+def restore_optimizer(
+    optimizer: Optimizer, tensors: Mapping[str, Tensor], numbers: Mapping[str, Any] | None = None
+) -> None:
+    """Put back what these gave, each tensor in the memory layout of its parameter (as torch makes it)."""
     parameters = _parameters(optimizer)
     optimizer.state.clear()
     for key, value in tensors.items():
@@ -43,9 +91,46 @@ def restore_optimizer(optimizer: Optimizer, tensors: Mapping[str, Tensor]) -> No
         parameter = parameters[int(position)]
         if value.shape == parameter.shape:
             restored = torch.empty_like(parameter, dtype=value.dtype, requires_grad=False).copy_(value)
-        else:  # Adam's count of steps
+        elif value.ndim == 0:  # Adam's count of steps
             restored = value.clone().to(parameter.device if optimizer.defaults.get("fused") else "cpu")
+        else:
+            restored = value.clone().to(parameter.device)
         optimizer.state[parameter][name] = restored
+    if numbers is None:  # a checkpoint of an earlier version, whose optimizers had none
+        return
+    for key, number in numbers["state"].items():
+        position, name = key.split(".", 1)
+        optimizer.state[parameters[int(position)]][name] = number
+    for group, changed in zip(optimizer.param_groups, numbers["groups"], strict=True):
+        group.update(changed)
+
+
+def _check(optimizer: Optimizer, network: nn.Module) -> None:
+    kind = type(optimizer).__name__
+    closure = inspect.signature(optimizer.step).parameters.get("closure")
+    if closure is not None and closure.default is inspect.Parameter.empty:
+        raise InputError(f"{kind} wants to compute the loss several times in a step; use an optimizer that does not.")
+    own = set(network.parameters())
+    if any(parameter not in own for parameter in _parameters(optimizer)):
+        raise InputError(f"{kind} has parameters that are not the network's; make it of those of the network given.")
+
+
+def _state(optimizer: Optimizer) -> dict[str, Any]:
+    positions = {parameter: position for position, parameter in enumerate(_parameters(optimizer))}
+    if any(key not in positions for key in optimizer.state):
+        raise InputError(
+            f"{type(optimizer).__name__} keeps a state that is of no parameter, which a checkpoint cannot hold; train "
+            "without a run folder, or with another optimizer."
+        )
+    return {
+        f"{position}.{name}": value
+        for parameter, position in positions.items()
+        for name, value in optimizer.state.get(parameter, {}).items()
+    }
+
+
+def _numbers(group: Mapping[str, Any]) -> dict[str, bool | int | float]:
+    return {name: value for name, value in group.items() if isinstance(value, bool | int | float)}
 
 
 def _parameters(optimizer: Optimizer) -> list[Tensor]:

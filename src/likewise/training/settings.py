@@ -33,6 +33,7 @@ class Settings:
     learning_rate: float = 1e-3
     momentum: float = 0.9  # SGD only
     weight_decay: float = 0.0
+    clip_norm: float = 0.0  # a gradient that is longer than this, over all parameters, is cut to it; 0: never
     schedule: Schedule = "step"
     patience: int = 0  # epochs without a better monitored figure before the run ends; 0: never before the last
     drops: tuple[int, ...] = ()  # epochs (counted from 0) before which the rate is divided by ten; "step" only
@@ -53,6 +54,7 @@ class Settings:
         _require(_whole(self.seed, 0) and self.seed < 2**63, "seed", "a whole number from 0 to 2**63 - 1", self)
         _require(0 < self.learning_rate < math.inf, "learning_rate", "a finite number above 0", self)
         _require(0 <= self.weight_decay < math.inf, "weight_decay", "a finite number, 0 or more", self)
+        _require(0 <= self.clip_norm < math.inf, "clip_norm", "a finite number, 0 or more", self)
         _require(0 <= self.momentum < 1, "momentum", "at least 0 and below 1", self)
         device_is_known = re.fullmatch(r"auto|cpu|mps|cuda(:\d+)?", self.device) is not None
         _require(device_is_known, "device", "auto, cpu, mps, cuda or cuda:N", self)
