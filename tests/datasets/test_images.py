@@ -8,11 +8,12 @@ import tracemalloc
 import zlib
 from pathlib import Path
 
+import numpy as np
 import pytest
 import torch
 from PIL import Image
 
-from likewise.datasets import load_images
+from likewise.datasets import keep_on_disk, load_folder, load_images, open_items
 from likewise.datasets.images import UnreadableImage, read_image
 from likewise.errors import InputError
 
@@ -85,6 +86,67 @@ def test_what_is_no_list_of_paths(tmp_path: Path) -> None:
         load_images("a.png")
     with pytest.raises(InputError, match="list of images is empty"):
         load_images([])
+
+
+RAMP = np.arange(256, dtype=np.uint8).reshape(16, 16)
+
+
+@pytest.mark.parametrize(
+    ("values", "name"),
+    [
+        (RAMP, "a.png"),
+        (RAMP.astype(np.uint16) * 257, "a.png"),
+        (RAMP.astype(np.uint16) * 257, "a.tif"),
+        ((RAMP.astype(np.uint16) * 257).astype(">u2"), "a.tiff"),
+        (RAMP.astype(np.int32) * 257, "a.tif"),
+        (RAMP.astype(np.int32) * 257, "a.pgm"),
+        (RAMP.astype(np.float32) / 255, "a.tif"),
+    ],
+    ids=["8 bits", "16 bits", "16 bits in TIFF", "big-endian", "32 bits", "16 bits in PGM", "floats"],
+)
+def test_deep_pictures_have_the_tones_of_shallow_ones(tmp_path: Path, values: np.ndarray, name: str) -> None:
+    Image.fromarray(values).save(tmp_path / name)
+    for channels in (1, 3):
+        for part in read_image(tmp_path / name, 16, channels):
+            np.testing.assert_array_equal(part, RAMP)
+    items = load_images([tmp_path / name], size=16, channels=1)
+    folder = load_folder(tmp_path, size=16, channels=1)
+    kept = keep_on_disk(open_items(tmp_path, size=16, channels=1), tmp_path / "kept", "")
+    for found in (items.inputs[0, 0], folder.inputs[0, 0], kept.inputs[:1][0, 0]):
+        np.testing.assert_array_equal(found.numpy(), RAMP)
+
+
+@pytest.mark.parametrize(
+    ("values", "message"),
+    [
+        (np.array([[0, 255]], dtype=np.float32), r"its floats are from 0 to 255; save it with values from 0 to 1, or"),
+        (np.array([[-0.5, 1]], dtype=np.float32), r"its floats are from -0\.5 to 1;"),
+        (np.array([[0, np.nan]], dtype=np.float32), r"its floats are from nan to nan;"),
+        (np.array([[0, 70_000]], dtype=np.int32), r"its whole numbers are from 0 to 70000; save it .* 65535"),
+        (np.array([[-1, 7]], dtype=np.int32), r"its whole numbers are from -1 to 7;"),
+    ],
+)
+def test_values_that_could_mean_anything_are_refused(tmp_path: Path, values: np.ndarray, message: str) -> None:
+    Image.fromarray(values).save(tmp_path / "a.tif")
+    with pytest.raises(UnreadableImage, match=message):
+        read_image(tmp_path / "a.tif", 4, 1)
+
+
+def test_a_deep_picture_is_turned_upright_and_its_transparent_tone_is_white(tmp_path: Path) -> None:
+    exif = Image.Exif()
+    exif[0x0112] = 3  # "the camera was upside down"
+    deep = Image.fromarray(RAMP.astype(np.uint16) * 257)
+    deep.save(tmp_path / "a.png", exif=exif, transparency=5 * 257)
+    np.testing.assert_array_equal(read_image(tmp_path / "a.png", 16, 1)[0], np.where(RAMP == 5, 255, RAMP)[::-1, ::-1])
+
+
+@pytest.mark.parametrize("mode", ["1", "L", "P", "LA", "PA", "RGB", "RGBA", "CMYK", "YCbCr"])
+def test_every_kind_of_picture_keeps_its_tones(tmp_path: Path, mode: str) -> None:
+    black_and_white = Image.fromarray(np.where(RAMP > 127, 255, 0).astype(np.uint8))
+    black_and_white.convert("RGB").convert(mode).save(tmp_path / "a.tif")
+    for channels in (1, 3):
+        found = read_image(tmp_path / "a.tif", 16, channels).astype(int)
+        assert np.abs(found - np.asarray(black_and_white)).max() <= 1
 
 
 def test_formats_that_would_start_another_program_are_refused(tmp_path: Path) -> None:

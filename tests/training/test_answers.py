@@ -106,6 +106,9 @@ def test_a_second_stage_that_does_harm_is_dropped(monkeypatch: pytest.MonkeyPatc
 def test_the_loss_of_answers_against_a_loop() -> None:
     network = fresh(1)
     pairs = Pairs.from_arrays([(0, 1), (2, 3), (4, 7), (0, 7)], [1, 0, 0.8, 0], weight=[1, 2, 3, 4])
+    contrary = Pairs.from_arrays(
+        [(0, 1), (2, 3), (4, 7), (0, 7)] * 2, [1, 0, 0.8, 0, 0, 1, 0.2, 1], weight=[1, 2, 3, 4, 0, 0, 0, 0]
+    )
     p = PILE.logits(network).double().softmax(1).numpy()
     for flip in (0.0, 0.2):
         total, denied = 0.0, 0
@@ -114,7 +117,8 @@ def test_the_loss_of_answers_against_a_loop() -> None:
             said = flip + (1 - 2 * flip) * s_hat
             total -= weight * (same * math.log(said) + (1 - same) * math.log(1 - said))
             denied += (s_hat > 0.5) != (same > 0.5)
-        assert answer_loss(network, PILE, pairs, flip) == pytest.approx((total / 10, denied / 4), rel=1e-4)
+        for given in (pairs, contrary):  # of which half have weight 0
+            assert answer_loss(network, PILE, given, flip) == pytest.approx((total / 10, denied / 4), rel=1e-4)
 
 
 def test_wrong_answers_are_outvoted() -> None:

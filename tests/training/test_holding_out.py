@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -52,3 +54,15 @@ def test_the_same_seed_holds_out_the_same() -> None:
     pairs = Pairs.from_labels(LABELS, n=1000)
     lines = [hold_out(pairs, 0.1, seed).held_out.lines.tolist() for seed in (3, 3, 4)]
     assert lines[0] == lines[1] != lines[2]
+
+
+@pytest.mark.parametrize("n", [1000, 20000])
+def test_answers_of_weight_0_are_neither_held_out_nor_counted(n: int) -> None:
+    pairs = Pairs.from_labels(LABELS, n=n)
+    weight = (np.arange(n) % 4 == 0).astype(np.float32)
+    kept, held_out = hold_out(replace(pairs, weight=weight), 0.1, 0)
+    assert (held_out.weight > 0).all()
+    assert 0.04 * n / 4 < len(held_out) <= 0.1 * n / 4 + 1
+    alone = hold_out(pairs.select(weight > 0), 0.1, 0)
+    assert len(alone.kept) == (kept.weight > 0).sum()
+    assert alone.held_out.lines.tolist() == held_out.lines.tolist()

@@ -212,7 +212,7 @@ def _metrics(model: PairClassifier, given: Given, out: Path) -> dict[str, Any]:
 
 
 def _warn_of_self_pairs(answers: Pairs) -> None:
-    itself = int((answers.left == answers.right).sum())
+    itself = int(((answers.left == answers.right) & (answers.weight > 0)).sum())
     if itself:
         what = "1 answer speaks" if itself == 1 else f"{itself:,} answers speak"
         warnings.warn(f"{what} of an item and itself, and will not be used.", stacklevel=2)
@@ -222,12 +222,13 @@ def _introduction(items: Path, given: Given, answers: Pairs | LargeAnswers, clas
     from likewise.pairs import Pairs
 
     if isinstance(answers, Pairs):
-        counted = answers.weight > 0
+        counted = answers.weight > 0  # the others count as not given
         same, different = int((counted & (answers.same > 0.5)).sum()), int((counted & (answers.same < 0.5)).sum())
+        total = int(counted.sum())
     else:
-        same, different = answers.n_same, answers.n_different
+        same, different, total = answers.n_same, answers.n_different, len(answers)
     yield items_in_words(items, given)
-    yield f"{answers.source.file}: {len(answers):,} answers, {same:,} same and {different:,} different"
+    yield f"{answers.source.file}: {total:,} answers, {same:,} same and {different:,} different"
     yield f"Learning {classes} classes; Ctrl-C stops, and the same command goes on."
 
 

@@ -151,7 +151,7 @@ def rate_of(network: nn.Module, flip: float | None) -> float:
 def answer_loss(network: nn.Module, pile: Pile, pairs: Pairs, flip: float | None = 0.0) -> tuple[float, float]:
     """The mean MCL of answers, and the share of them that the network denies."""
     losses, denied = answer_losses(network, pile, pairs, flip)
-    return float(np.average(losses, weights=pairs.weight)), float(denied.mean())
+    return float(np.average(losses, weights=pairs.weight)), float(denied[pairs.weight > 0].mean())
 
 
 def answer_losses(
