@@ -25,10 +25,11 @@ def share_interval(
 
     Where all are hits, or none is, nothing shows how far answers hang together, and as many count as share no item.
 
-    >>> low, high = share_interval([1, 1, 0, 1], [0, 2, 4, 6], [1, 3, 5, 7])  # no item twice: as good as independent
-    >>> low, high = round(low, 2), round(high, 2)
-    >>> low < 0.31, high > 0.95
-    (True, True)
+    >>> hit, left, right = np.arange(60) % 6 > 0, np.arange(60) % 6, np.arange(60) // 6 + 6  # item 0 is misplaced
+    >>> share_interval(hit, left, right)[0] < wilson(50, 60)[0] - 0.1
+    True
+    >>> share_interval([1, 1, 1], [0, 0, 1], [1, 2, 2]) == wilson(1, 1)
+    True
     """
     hits = np.asarray(hit, dtype=np.bool_)
     if not len(hits):
