@@ -5,7 +5,7 @@ PIP := $(VENV)/bin/pip --disable-pip-version-check
 USER_READY := $(VENV)/.installed
 DEV_READY := $(VENV)/.installed-dev
 
-.PHONY: demo test results clean
+.PHONY: demo test mutants results clean
 
 demo: $(USER_READY)
 	$(VENV)/bin/likewise demo
@@ -15,6 +15,10 @@ test: $(DEV_READY)
 	$(VENV)/bin/ruff format --check .
 	$(VENV)/bin/mypy
 	OMP_NUM_THREADS=1 $(VENV)/bin/python -m pytest -n 2  # a thread each: two processes are faster than two threads
+
+mutants: $(DEV_READY)
+	$(PIP) install -q -c constraints.txt 'mutmut>=3.8'
+	OMP_NUM_THREADS=1 $(VENV)/bin/python benchmarks/mutation.py
 
 results: $(USER_READY)
 	$(VENV)/bin/likewise paper show

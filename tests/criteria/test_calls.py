@@ -245,6 +245,19 @@ def test_without_grad_the_value_is_the_same(criterion) -> None:  # type: ignore[
         assert torch.equal(criterion(LOGITS, LABELS), loss)
 
 
+def test_modules_hand_on_all_they_were_told() -> None:
+    labels, inputs = torch.arange(9) % 3, {"margin": 1.5, "constant_target": True, "self_pairs": True}
+    assert torch.equal(KCL(**inputs)(LOGITS, labels), kcl(LOGITS, labels, **inputs))  # type: ignore[arg-type]
+    assert KCL(self_pairs=True)(LOGITS, labels) < KCL()(LOGITS, labels)  # nine pairs that cost nothing
+    assert MCL(self_pairs=True)(LOGITS, labels) != MCL()(LOGITS, labels)
+    for module, function in ((KCL, kcl), (MCL, mcl)):
+        each = module(reduction="none")(LOGITS, labels)
+        assert torch.equal(each, function(LOGITS, labels, reduction="none"))
+        weight = torch.rand(3)
+        listed = module()(LOGITS, torch.rand(3), pairs=torch.tensor([[0, 1], [2, 3], [4, 5]]), weight=weight)
+        assert listed.shape == ()
+
+
 def test_modules_say_what_they_are() -> None:
     assert repr(MCL()) == "MCL(reduction='mean', self_pairs=False)"
     assert "margin=1.5, constant_target=True" in repr(KCL(margin=1.5, constant_target=True))

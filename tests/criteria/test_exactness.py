@@ -261,3 +261,40 @@ def test_soft_answers_with_closed_outputs() -> None:
     logits = torch.tensor([[1.0, -INF], [-INF, 2.0]])
     assert kcl(logits, torch.tensor([0.25]), pairs=torch.tensor([[0, 1]])).item() == INF
     assert mcl(logits, torch.tensor([0.25]), pairs=torch.tensor([[0, 1]])).item() == INF
+
+
+@pytest.mark.parametrize("form", ["labels", "listed"])
+def test_many_pairs_in_log_space_are_computed_a_part_at_a_time(form: str) -> None:
+    """With 2^18 outputs, four pairs a part; all outputs but three are closed, and count for nothing."""
+    few = torch.tensor([[200.0, 0, 0], [0, 190.0, 0], [0, 0, 210.0], [180.0, 0, 10.0], [0, 170.0, 0]])
+    many = torch.full((5, 1 << 18), -INF)
+    many[:, :3] = few
+    pairs, labels = torch.combinations(torch.arange(5)), torch.zeros(5, dtype=torch.int64)
+    results = []
+    for logits in (few, many):
+        leaf = logits.clone().requires_grad_()
+        loss = mcl(leaf, torch.ones(10), pairs=pairs) if form == "listed" else mcl(leaf, labels)
+        loss.backward()
+        assert leaf.grad is not None
+        results.append((loss.detach(), leaf.grad[:, :3]))
+    assert results[0][0].item() > 30
+    torch.testing.assert_close(results[0], results[1])
+
+
+@pytest.mark.parametrize("kind", ["right", "wrong", "random"])
+@pytest.mark.parametrize("name", ["mcl", "kcl"])
+def test_float64_is_exact_in_log_space_too(name: str, kind: str) -> None:
+    logits, labels = situation(kind, 3000)
+    logits = logits.double()
+    same = (labels[:, None] == labels[None, :]).double()
+    expected_loss, expected = reference(name, logits, same)
+    pairs = torch.combinations(torch.arange(20))
+    criterion = {"mcl": mcl, "kcl": kcl}[name]
+    for target, told in ((labels, {}), (same, {}), (same[pairs[:, 0], pairs[:, 1]], {"pairs": pairs})):
+        loss, gradient = ours(name, logits, target) if not told else (None, None)
+        if gradient is not None:
+            assert loss == pytest.approx(expected_loss, rel=1e-12, abs=1e-13)
+            assert (gradient - expected).abs().max() <= 1e-12 * expected.abs().max() + 1e-13
+        each = criterion(logits, target, reduction="none", **told)
+        assert each.dtype == torch.float64
+        assert each.sum().item() / 190 == pytest.approx(expected_loss, rel=1e-12, abs=1e-13)

@@ -23,6 +23,11 @@ def test_against_scikit_learn() -> None:
     assert found.calibration_error == pytest.approx(calibration(said, truth).error, abs=1e-6)
 
 
+def test_one_half_is_not_said_to_be_the_same() -> None:
+    found = pair_quality([0.5, 0.6], [0, 1])
+    assert (found.same_precision, found.different_precision) == (1, 1)
+
+
 def test_a_share_of_nothing_is_not_a_number() -> None:
     found = pair_quality([0.1, 0.2], [1, 1])
     assert math.isnan(found.same_precision)

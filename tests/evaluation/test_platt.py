@@ -26,6 +26,14 @@ def test_scores_without_a_fault_stay_finite() -> None:
     assert p[0] < 0.3 < 0.7 < p[1]
 
 
+@pytest.mark.parametrize(("lower", "upper", "n_0", "n_1"), [(0.0, 1.0, 3, 2), (-40.0, 7.0, 1, 9), (2.0, -2.0, 6, 1)])
+def test_the_targets_of_both_kinds(lower: float, upper: float, n_0: int, n_1: int) -> None:
+    """With one score for each kind, two numbers fit both targets exactly."""
+    slope, offset = platt([lower] * n_0 + [upper] * n_1, [0] * n_0 + [1] * n_1)
+    p = 1 / (1 + np.exp(-(slope * np.array([lower, upper]) + offset)))
+    assert p == pytest.approx([1 / (n_0 + 2), (n_1 + 1) / (n_1 + 2)], abs=1e-7)
+
+
 def test_equal_scores_give_the_share() -> None:
     slope, offset = platt([5.0] * 100, [1] * 25 + [0] * 75)
     assert 1 / (1 + np.exp(-(slope * 5 + offset))) == pytest.approx(0.25, abs=0.02)

@@ -45,6 +45,17 @@ def test_classes_that_are_told_apart_leave_no_doubt() -> None:
     assert found.doubts == ()
 
 
+def test_two_items_are_enough() -> None:
+    assert trust([[1, 0.9], [0.9, 1]]) == Trust(1, 1, 0, 1)
+    assert trust([[1, 0.5], [0.5, 1]]) == Trust(0, 1, 1, 0)
+
+
+def test_one_half_is_not_the_same_and_the_limits_of_confidence_are_not_confident() -> None:
+    s = np.array([[1, 0.2, 0.8], [0.2, 1, 0.5], [0.8, 0.5, 1]], dtype=np.float32)
+    assert trust(s).confident == pytest.approx(np.mean([v < 0.2 or v > 0.8 for v in s[~np.eye(3, dtype=bool)]]))
+    assert trust(s).together == pytest.approx(1 / 3)
+
+
 RING = np.eye(20)
 RING[np.arange(20), (np.arange(20) + 1) % 20] = RING[(np.arange(20) + 1) % 20, np.arange(20)] = 1  # i = i + 1 alone
 
