@@ -24,3 +24,10 @@ def test_demo_learns_and_reports(tmp_path: Path) -> None:
     page = (tmp_path / "report.html").read_text(encoding="utf-8")
     assert f"{pairwise:.1f}" in page or f"{pairwise:.2f}" in page
     assert "http://" not in page.replace("http://www.w3.org", "")
+
+
+def test_a_file_in_the_place_of_the_folder_is_refused_before_anything_is_learned(tmp_path: Path) -> None:
+    (tmp_path / "demo").touch()
+    result = CliRunner().invoke(app, ["demo", "--out", str(tmp_path / "demo")])
+    assert (result.exit_code, result.stdout) == (2, "")
+    assert "is a file; give --out the name of a folder." in result.stderr

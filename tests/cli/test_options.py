@@ -169,7 +169,8 @@ def test_every_command_with_a_budget_can_be_measured() -> None:
     [
         (("lern",), "No such command 'lern'."),
         (("fit", "--klasses", "3"), "No such option: --klasses"),
-        (("fit", "items.csv"), "Missing option '--pairs'."),
+        (("fit", "items.csv"), "Missing option '--pairs'. See likewise fit --help."),
+        (("paper", "table1", "--epochs", "0"), ". See likewise paper table1 --help."),
         (("semi", "x", "--labels", "y", "--out", "z", "--method", "magic"), "'magic' is not one of 'supervised', 'pse"),
         (("cluster", "x", "--method", "magic", "--out", "y.csv"), "'magic' is not one of 'k-means', 'cop-k-means', "),
         (("bench", "clustering", "--method", "magic"), "'magic' is not one of 'k-means', 'cop-k-means', "),

@@ -73,3 +73,12 @@ def test_what_cannot_be_run_is_refused_before_anything_is_written(tmp_path: Path
 def test_importing_the_command_does_not_import_torch() -> None:
     code = "import sys, likewise.cli.paper; sys.exit('torch' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
+
+
+def test_records_that_are_not_there_leave_the_page_as_it_is(tmp_path: Path) -> None:
+    page = tmp_path / "RESULTS.md"
+    page.write_text("as it was")
+    refused = CliRunner().invoke(app, ["show", "--results", str(tmp_path / "no"), "--out", str(page)])
+    assert isinstance(refused.exception, InputError)
+    assert "give --results the folder of the records" in str(refused.exception)
+    assert page.read_text() == "as it was"

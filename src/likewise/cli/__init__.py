@@ -91,7 +91,7 @@ def one_sentence_of_usage() -> Iterator[None]:
             raise
         said = " ".join(error.format_message().split()).replace("Value error, ", "")
         command = "likewise" if error.ctx is None else error.ctx.command_path
-        _tell(f"likewise: {said} See {command} --help.")
+        _tell(f"likewise: {said}{'' if said[-1:] in '.?' else '.'} See {command} --help.")
         raise typer.Exit(2) from error
 
 

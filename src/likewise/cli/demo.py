@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from likewise.cli.options import Seed
+from likewise.cli.places import check_folder
 
 if TYPE_CHECKING:
     from torch import nn
@@ -33,6 +34,8 @@ def demo(
 
     It takes about 20 seconds on two cores.
     """
+    check_folder(out, "--out")
+
     import torch
     from torch import nn
 

@@ -13,6 +13,7 @@ import typer
 from likewise.cli.options import Data, NetworkName, Processes, Seed, SemiMethod
 from likewise.cli.processes import dealt_out
 from likewise.cli.transfer_tables import Results, Runs, announce, table2, table3, table5
+from likewise.errors import InputError
 
 app = typer.Typer(no_args_is_help=True, help="Run the paper's tables and put the figures side by side.")
 
@@ -218,6 +219,8 @@ def show(
     from likewise.paper.landscape_section import draw_landscape, landscape_figures
     from likewise.paper.results_page import results_page
 
+    if not results.is_dir():
+        raise InputError(f"{results} is no folder; give --results the folder of the records.")
     page = results_page(results)
     figures = {out.parent / place: figure for place, figure in answers_figures(results).items()}
     surfaces = {out.parent / place: drawn for place, drawn in landscape_figures(results).items()}
