@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import copy
 import functools
+import json
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
 import torch
 from numpy.typing import NDArray
@@ -283,3 +285,98 @@ def test_piles_of_another_form_and_backbones_without_a_last_layer(similarity: Si
 @parametrize_with_checks([CategoryDiscoverer(similarity=alike)])
 def test_scikit_learn(estimator: Any, check: Any) -> None:
     check(estimator)
+
+
+def same_discovery(loaded: CategoryDiscoverer, found: CategoryDiscoverer) -> None:
+    for name in ("labels_", "outputs_", "n_classes_", "n_dominant_", "number_", "trust_", "seed_", "n_features_in_"):
+        np.testing.assert_array_equal(getattr(loaded, name), getattr(found, name))
+    np.testing.assert_array_equal(loaded.predict_proba(PILE), found.predict_proba(PILE))
+    np.testing.assert_array_equal(loaded.predict(PILE), found.predict(PILE))
+
+
+def test_saved_and_loaded(found: CategoryDiscoverer, tmp_path: Path) -> None:
+    found.save(tmp_path)
+    loaded = CategoryDiscoverer.load(tmp_path)
+    same_discovery(loaded, found)
+    assert (loaded.epochs, loaded.n_classes) == (3, None)
+    assert loaded.similarity_ is not None
+    assert found.similarity_ is not None
+    np.testing.assert_array_equal(loaded.similarity_.similarity(PILE), found.similarity_.similarity(PILE))
+    np.testing.assert_array_equal(loaded.fit(PILE).labels_, found.labels_)  # its similarity is used as it is
+
+
+def test_names_given_since_do_not_renumber_the_classes(found: CategoryDiscoverer, tmp_path: Path) -> None:
+    found.save(tmp_path)
+    names = np.array(["delta", "alpha", "charlie", "bravo"])
+    PairClassifier.load(tmp_path).name_classes(PILE, names[found.labels_]).save(tmp_path)
+    loaded = CategoryDiscoverer.load(tmp_path)
+    same_discovery(loaded, found)
+    assert loaded.classifier_.classes_.tolist() == sorted(names)
+
+
+@pytest.mark.usefixtures("few_steps")
+def test_what_a_matrix_found_is_saved_and_loaded(tmp_path: Path) -> None:
+    found = CategoryDiscoverer(similarity=(TRUTH[:, None] == TRUTH).astype(float)).fit(PILE)
+    assert found.predict_proba(PILE).shape == (120, found.n_classes_)
+    (tmp_path / "similarity").mkdir()  # of another discoverer that was saved here
+    found.save(tmp_path)
+    loaded = CategoryDiscoverer.load(tmp_path)
+    same_discovery(loaded, found)
+    assert loaded.similarity_ is None
+
+
+class Backbone(nn.Module):
+    def __init__(self) -> None:
+        super().__init__()
+        self.body, self.last, self.n_features = nn.Linear(6, 8), nn.Linear(8, 1), 8
+
+    def features(self, x: Tensor) -> Tensor:
+        out: Tensor = self.body(x).relu()
+        return out
+
+    def forward(self, x: Tensor) -> Tensor:
+        out: Tensor = self.last(self.features(x))
+        return out
+
+
+@pytest.mark.filterwarnings("ignore:The similarity looks useless")
+def test_a_backbone_of_ones_own_is_given_again(tmp_path: Path) -> None:
+    similarity = SimilarityNetwork(Backbone(), epochs=1, refit=False).fit(X[KNOWN], Y[KNOWN])
+    found = CategoryDiscoverer(4, similarity=similarity, epochs=1).fit(PILE)
+    found.save(tmp_path)
+    with pytest.raises(InputError, match="network of your own"):
+        CategoryDiscoverer.load(tmp_path)
+    same_discovery(CategoryDiscoverer.load(tmp_path, network=Backbone()), found)
+
+
+def test_a_frame_has_its_columns_again(similarity: SimilarityNetwork, tmp_path: Path) -> None:
+    frame = pd.DataFrame(PILE, columns=list("abcdef"))
+    found = CategoryDiscoverer(4, similarity=similarity, epochs=1).fit(frame)
+    found.save(tmp_path)
+    loaded = CategoryDiscoverer.load(tmp_path)
+    assert loaded.feature_names_in_.tolist() == list("abcdef")
+    np.testing.assert_array_equal(loaded.predict(frame), found.predict(frame))
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"format": 9}, "is not of the format"),
+        ({"labels": [0, 9]}, "labels must be from 0 to 3"),
+        ({"outputs": [0, 0, 1, 2]}, "outputs must be some of the 4 outputs"),
+        ({"outputs": [0, 1, 2, 4]}, "outputs must be some of the 4 outputs"),
+        ({"number": 4}, "number must be a mapping"),
+        ({"parameters": {"colour": 1}}, "has no parameter 'colour'"),
+    ],
+)
+def test_a_changed_record_is_refused(
+    found: CategoryDiscoverer, tmp_path: Path, change: dict[str, Any], message: str
+) -> None:
+    found.save(tmp_path)
+    record = json.loads((tmp_path / "discoverer.json").read_text())
+    (tmp_path / "discoverer.json").write_text(json.dumps(record | change))
+    with pytest.raises(InputError, match=message):
+        CategoryDiscoverer.load(tmp_path)
+    (tmp_path / "discoverer.json").unlink()
+    with pytest.raises(InputError, match="holds no discovered classes"):
+        CategoryDiscoverer.load(tmp_path)

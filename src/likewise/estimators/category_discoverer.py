@@ -12,12 +12,13 @@ import torch
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, ClusterMixin, clone
 from sklearn.utils.validation import check_is_fitted, validate_data
-from torch import Tensor
+from torch import Tensor, nn
 
 from likewise.atomic import atomic
 from likewise.errors import InputError
 from likewise.estimators.inputs import are_images, read_images, seed_of
 from likewise.estimators.pair_classifier import PairClassifier
+from likewise.estimators.saved_discoverer import read_discoverer, write_discoverer
 from likewise.estimators.similarity_matrix import pairwise_matrix, take
 from likewise.estimators.similarity_network import SimilarityNetwork
 from likewise.estimators.task import checksum
@@ -58,9 +59,10 @@ class CategoryDiscoverer(ClusterMixin, BaseEstimator):  # type: ignore[misc]
 
     Attributes
     ----------
-    labels_ : the class of each item, from 0. n_classes_ : how many there are. number_ : the estimate with its interval
-    (all three numbers the same where n_classes was given). n_dominant_ : the paper's count. trust_ : whether the
-    similarity is sure and agrees with itself. similarity_, classifier_ (a `PairClassifier`).
+    labels_ : the class of each item, from 0. n_classes_ : how many there are. outputs_ : the classifier's output for
+    each. number_ : the estimate with its interval (all three numbers the same where n_classes was given). n_dominant_ :
+    the paper's count. trust_ : whether the similarity is sure and agrees with itself. similarity_, classifier_ (a
+    `PairClassifier`).
 
     >>> from sklearn.datasets import make_blobs
     >>> X, y = make_blobs(900, n_features=8, centers=30, random_state=0)
@@ -113,20 +115,19 @@ class CategoryDiscoverer(ClusterMixin, BaseEstimator):  # type: ignore[misc]
             self.similarity_ = None
             outputs = self._discover_by_matrix(X, rows, pairwise_matrix(similarity, X, rows))
         self.n_dominant_ = n_dominant(outputs, self.n_classes or self.max_classes)
-        used, self.labels_ = np.unique(outputs, return_inverse=True)
-        self.n_classes_ = len(used)
+        self.outputs_, self.labels_ = np.unique(outputs, return_inverse=True)
+        self.n_classes_ = len(self.outputs_)
         self._warn()
         return self
 
     def predict(self, X: Any) -> NDArray[np.int64]:
         """The class of each item, of those that were found."""
-        check_is_fitted(self)
-        return np.searchsorted(self.classifier_.classes_, self.classifier_.predict(X))
+        return np.asarray(self.predict_proba(X).argmax(1))
 
     def predict_proba(self, X: Any) -> NDArray[np.float32]:
         """The probability of each class that was found, (n, n_classes_)."""
         check_is_fitted(self)
-        return self.classifier_.predict_proba(X)
+        return np.asarray(self.classifier_.predict_outputs(X, self.outputs_))
 
     def predict_same(self, X: Any, index_pairs: ArrayLike) -> NDArray[np.float32]:
         """The probability that two rows of X share a class, for index_pairs (m, 2)."""
@@ -134,11 +135,18 @@ class CategoryDiscoverer(ClusterMixin, BaseEstimator):  # type: ignore[misc]
         return self.classifier_.predict_same(X, index_pairs)
 
     def save(self, folder: Path | str) -> None:
-        """Write the classifier, which `PairClassifier.load` and `likewise predict` read, and the similarity network."""
+        """Write what was found; `PairClassifier.load` and `likewise predict` find the classifier in the same folder."""
         check_is_fitted(self)
-        self.classifier_.save(folder)
-        if self.similarity_ is not None:
-            self.similarity_.save(Path(folder) / "similarity")
+        write_discoverer(Path(folder), self)
+
+    @classmethod
+    def load(cls, folder: Path | str, *, network: nn.Module | None = None) -> Self:
+        """Read what `save` wrote; a similarity with a backbone of your own needs it again, for its form alone.
+
+        A similarity that was a function or a matrix is not saved: what it found is.
+        """
+        loaded: Self = read_discoverer(Path(folder), cls, network)
+        return loaded
 
     def _check(self, n_items: int) -> None:
         if self.n_classes is not None and not 2 <= self.n_classes <= n_items:
@@ -203,6 +211,8 @@ class CategoryDiscoverer(ClusterMixin, BaseEstimator):  # type: ignore[misc]
         self.classifier_ = PairClassifier.of_network(
             network, similarity.network_name_, similarity.input_form_, self.number_.estimate, outputs, history
         )
+        if hasattr(self, "feature_names_in_"):
+            self.classifier_.feature_names_in_ = self.feature_names_in_
         return outputs
 
     def _partitions(self, seen: Seen, rows: NDArray[np.int64]) -> tuple[Tensor, Tensor]:
@@ -245,7 +255,7 @@ class CategoryDiscoverer(ClusterMixin, BaseEstimator):  # type: ignore[misc]
             on_epoch=self.on_epoch,
             run=self.run,
         ).fit(take(X, rows), partition)
-        return np.asarray(self.classifier_.predict(X))
+        return np.asarray(self.classifier_.output_of_each(X))
 
     def _number(self, rows: NDArray[np.float32], similarity: SimilarityNetwork | None) -> NumberOfClasses:
         if self.n_classes is not None:

@@ -52,6 +52,14 @@ class NetworkClassifier(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Class
         """The probability of each class of `classes_`, (n, classes)."""
         return np.asarray(self._naming().probabilities(self._logits(X)))
 
+    def predict_outputs(self, X: Any, outputs: NDArray[np.int64]) -> NDArray[np.float32]:
+        """The probabilities of some outputs (n, outputs), which sum to 1, whatever these are called."""
+        return np.asarray(self._logits(X)[:, outputs].softmax(1).numpy())
+
+    def output_of_each(self, X: Any) -> NDArray[np.int64]:
+        """The output (n,) that stands for each item's class."""
+        return np.asarray(self._naming().columns[self.predict_proba(X).argmax(1)])
+
     def predict_same(self, X: Any, index_pairs: ArrayLike) -> NDArray[np.float32]:
         """s_hat: the probability that two rows of X share a class, for index_pairs (m, 2)."""
         p = self._logits(X).softmax(1).numpy()

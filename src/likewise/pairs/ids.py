@@ -47,7 +47,9 @@ def lookup(
             return *rows, n, names
         if known is None and len(pairs):
             first = f"{pairs.source.place(0)}: left is {pairs.name(int(pairs.left[0]))!r}"
-            raise InputError(f"{first}, but the {n} items have no ids. Give their row numbers, counted from 0.")
+            raise InputError(
+                f"{first}, but the {n} items have no ids. Give their row numbers, counted from 0, or in Python ids=."
+            )
     few = pairs.compact()
     position = (
         pc.fill_null(pc.index_in(pa.array(few.ids, pa.string()), value_set=known), -1).to_numpy().astype(np.int64)

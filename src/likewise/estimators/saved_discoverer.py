@@ -1,0 +1,100 @@
+"""Discovered classes in a folder: discoverer.json, beside it the classifier, and in similarity/ the network."""
+
+from __future__ import annotations
+
+import copy
+import dataclasses
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from torch import nn
+
+from likewise import __version__
+from likewise.errors import InputError
+from likewise.estimators.pair_classifier import PairClassifier
+from likewise.estimators.saved import checked_parameters, plain_parameters
+from likewise.estimators.similarity_network import SimilarityNetwork
+from likewise.evaluation import NumberOfClasses, Trust
+from likewise.training import read_json, write_json
+from likewise.training.record_form import check_record
+
+if TYPE_CHECKING:
+    from likewise.estimators.category_discoverer import CategoryDiscoverer
+
+FORMAT = 1
+AGAIN = "save the discoverer again"
+NAME, SIMILARITY = "discoverer.json", "similarity"
+RECORD: dict[str, Any] = {
+    "parameters": dict,
+    "labels": [int],
+    "outputs": [int],
+    "number": {field.name: int for field in dataclasses.fields(NumberOfClasses)},
+    "dominant": int,
+    "trust": {field.name: float for field in dataclasses.fields(Trust)},
+    "similarity": bool,
+    "seed": int,
+}
+
+
+def write_discoverer(folder: Path, found: CategoryDiscoverer) -> None:
+    """Write the classifier, the similarity network if there is one, and then what was found with them."""
+    found.classifier_.save(folder)
+    if found.similarity_ is not None:
+        found.similarity_.save(folder / SIMILARITY)
+    write_json(
+        folder / NAME,
+        {
+            "format": FORMAT,
+            "likewise": __version__,
+            "parameters": plain_parameters(found),
+            "labels": found.labels_,
+            "outputs": found.outputs_,
+            "number": dataclasses.asdict(found.number_),
+            "dominant": found.n_dominant_,
+            "trust": dataclasses.asdict(found.trust_),
+            "similarity": found.similarity_ is not None,
+            "seed": found.seed_,
+        },
+    )
+
+
+def read_discoverer(folder: Path, kind: type[Any], network: nn.Module | None) -> Any:
+    """Read and check; a file that was changed or comes from another version is refused."""
+    path = folder / NAME
+    if not path.exists():
+        raise InputError(f"{folder} holds no discovered classes: {NAME} is missing; give a folder that save wrote.")
+    record = read_json(path)
+    if not isinstance(record, dict) or record.get("format") != FORMAT:
+        raise InputError(f"{path} is not of the format that Likewise {__version__} reads; {AGAIN}.")
+    check_record(record, RECORD, path, AGAIN)
+    model = kind(**checked_parameters(kind, record, path, AGAIN))
+    model.classifier_ = PairClassifier.load(folder, network=_with_outputs(network))
+    model.similarity_ = SimilarityNetwork.load(folder / SIMILARITY, network=network) if record["similarity"] else None
+    model.similarity = model.similarity_
+    n_outputs, k = model.classifier_.n_outputs_, len(record["outputs"])
+    if not (1 <= k == len(set(record["outputs"])) and all(0 <= output < n_outputs for output in record["outputs"])):
+        raise InputError(f"{path}: outputs must be some of the {n_outputs} outputs, each once; {AGAIN}.")
+    if not all(0 <= label < k for label in record["labels"]):
+        raise InputError(f"{path}: labels must be from 0 to {k - 1}, the classes that were found; {AGAIN}.")
+    model.labels_, model.outputs_ = (np.array(record[name], np.int64) for name in ("labels", "outputs"))
+    model.n_classes_, model.n_dominant_, model.seed_ = k, record["dominant"], record["seed"]
+    model.number_ = NumberOfClasses(**{name: record["number"][name] for name in RECORD["number"]})
+    model.trust_ = Trust(**{name: record["trust"][name] for name in RECORD["trust"]})
+    for name in ("n_features_in_", "feature_names_in_"):
+        if hasattr(model.classifier_, name):
+            setattr(model, name, getattr(model.classifier_, name))
+    return model
+
+
+def _with_outputs(backbone: nn.Module | None) -> Any:
+    """What makes the classifier's network of the similarity's backbone: another last layer."""
+    if backbone is None:
+        return None
+
+    def make(n_outputs: int, _: tuple[int, ...]) -> nn.Module:
+        network: Any = copy.deepcopy(backbone)
+        network.last = nn.Linear(network.last.in_features, n_outputs)
+        return network  # type: ignore[no-any-return]
+
+    return make
