@@ -2,32 +2,33 @@
 
 from __future__ import annotations
 
-import copy
 import math
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.metrics import accuracy_score
-from sklearn.utils.validation import _check_sample_weight, column_or_1d
+from sklearn.utils.validation import column_or_1d
 from torch import Tensor, nn
 
 from likewise.atomic import atomic
 from likewise.errors import InputError
 from likewise.estimators.agreement import agreement
+from likewise.estimators.increments import go_on, remember
 from likewise.estimators.inputs import InputForm
+from likewise.estimators.memory import Memory, Told
 from likewise.estimators.naming import match_names, outputs_in_use
 from likewise.estimators.network_classifier import STEPS, NetworkClassifier
 from likewise.estimators.saved import OWN
 from likewise.estimators.starting_network import Network, OwnNetwork
 from likewise.estimators.task import (
     Task,
-    answers_task,
     checksum,
+    item_weights,
     items_checksum,
-    labels_task,
-    large_task,
+    make_task,
     read_told,
 )
 from likewise.pairs import Ids, LargeAnswers, Pairs, PairTarget, answers_about
@@ -63,8 +64,9 @@ class PairClassifier(NetworkClassifier):
     Attributes
     ----------
     classes_ : the classes: those of y, or the numbers of the outputs in use until `name_classes` gives them names.
-    network_, first_network_ (as it was after the first stage), history_, held_out_ (Pairs), noise_ (the rate of wrong
-    answers), unlabelled_ (whether the second stage was kept), unused_outputs_ (their number).
+    network_, history_ (of the last call), noise_ (the rate of wrong answers), unused_outputs_ (their number); of the
+    last `fit` first_network_ (as it was after the first stage), held_out_ (Pairs), unlabelled_ (whether the second
+    stage was kept).
 
     >>> from sklearn.datasets import make_blobs
     >>> X, y = make_blobs(300, centers=3, random_state=0, cluster_std=0.5)
@@ -80,6 +82,7 @@ class PairClassifier(NetworkClassifier):
     noise_: float
     unlabelled_: bool
     held_out_: Pairs
+    memory_: dict[str, Memory]
 
     def __init__(
         self,
@@ -143,13 +146,7 @@ class PairClassifier(NetworkClassifier):
         """
         self._check_parameters()
         inputs = self._inputs(X, reset=True)
-        self.input_form_ = InputForm.of(inputs)
-        labels, answers = read_told(X, y, pairs, ids)
-        self.n_outputs_ = self._n_outputs(labels)
-        seed = self._seed()
-        task = self._task(labels, answers, sample_weight, len(inputs), seed)
-        classes = None if labels is None else np.unique(labels)
-        return self._learn(inputs, answers is not None, task, seed)._name(inputs, labels, classes)
+        return self._fit(inputs, *read_told(X, y, pairs, ids), sample_weight, None)
 
     @atomic
     def partial_fit(
@@ -162,23 +159,25 @@ class PairClassifier(NetworkClassifier):
         ids: Ids | None = None,
         sample_weight: ArrayLike | None = None,
     ) -> Self:
-        """Go on from the present weights with answers that came in, as `fit` would; the first call is like `fit`.
+        """Go on from the present weights with answers or labels that came in; the first call is like `fit`.
 
-        What earlier answers taught is kept best by giving them again with the new ones. With y, `classes` are all the
-        classes there will be.
+        An increment costs what is new: each new answer or label is seen 10 times, or as often as `epochs` says, and
+        beside it some of what was told before. For that a sample of up to 2,000 labels and as many answers is kept with
+        their items; it is not saved. With a folder `run`, a script that was killed resumes when it is run again.
+
+        With y, `classes` are all the classes there will be. New ones may join while there are outputs for them.
         """
         self._check_parameters()
         first = not hasattr(self, "network_")
         inputs = self._inputs(X, reset=first)
         labels, answers = read_told(X, y, pairs, ids)
-        everything = labels if classes is None else np.unique(np.asarray(classes))
+        everything = None if classes is None else np.unique(np.asarray(classes))
         if first:
-            self.input_form_ = InputForm.of(inputs)
-            self.n_outputs_ = self._n_outputs(everything)
-        seed = self._seed()
-        task = self._task(labels, answers, sample_weight, len(inputs), seed)
-        self._learn(self.input_form_.check(inputs), answers is not None, task, seed, None if first else self.network_)
-        return self._name(inputs, labels, everything) if first or not self.naming_.named else self
+            return self._fit(inputs, labels, answers, sample_weight, everything)
+        if isinstance(answers, LargeAnswers):
+            raise InputError("An increment is held in memory; give its answers as Pairs.")
+        go_on(self, self.input_form_.check(inputs), labels, answers, sample_weight, everything)
+        return self
 
     def score(
         self,
@@ -219,7 +218,7 @@ class PairClassifier(NetworkClassifier):
         model.n_outputs_ = n_outputs
         model.network_ = model.first_network_ = network
         model.history_, model.noise_, model.unlabelled_ = history, 0.0, False
-        model.held_out_ = Pairs.from_arrays(np.empty((0, 2)), [])
+        model.held_out_, model.memory_ = Pairs.from_arrays(np.empty((0, 2)), []), {}
         if not form.images:
             model.n_features_in_ = form.shape[0]
         naming = outputs_in_use(outputs)
@@ -235,7 +234,7 @@ class PairClassifier(NetworkClassifier):
     def load(cls, folder: Path | str, *, network: OwnNetwork | None = None) -> Self:
         """Read a classifier that `save` wrote; one with a network of your own needs it again, for its form alone."""
         classifier = super().load(folder, network=network)
-        classifier.held_out_ = Pairs.from_arrays(np.empty((0, 2)), [])
+        classifier.held_out_, classifier.memory_ = Pairs.from_arrays(np.empty((0, 2)), []), {}
         return classifier
 
     def _check_parameters(self) -> None:
@@ -259,29 +258,41 @@ class PairClassifier(NetworkClassifier):
             raise InputError(f"n_classes must be 2 or more when learning from pairs, got {n_classes}.")
         return int(n_classes)
 
-    def _task(
+    def _fit(
         self,
+        inputs: Tensor,
         labels: NDArray[Any] | None,
         answers: Pairs | LargeAnswers | None,
         sample_weight: ArrayLike | None,
-        n_items: int,
-        seed: int,
-    ) -> Task:
-        if answers is None:
-            assert labels is not None
-            weight = None if sample_weight is None else _check_sample_weight(sample_weight, labels, dtype=np.float32)
-            codes = np.unique(labels, return_inverse=True)[1].astype(np.int64)
-            return labels_task(codes, weight, self.held_out if self.patience else 0.0, seed)
-        if isinstance(answers, LargeAnswers):
-            return large_task(answers, n_items=n_items, n_classes=self.n_outputs_, noisy=self.noise != 0)
-        return answers_task(
+        classes: NDArray[Any] | None,  # all there will be; None: those of the labels
+    ) -> Self:
+        self.input_form_ = InputForm.of(inputs)
+        everything = labels if classes is None else classes
+        self.n_outputs_ = self._n_outputs(everything)
+        if labels is not None and classes is not None and not np.isin(labels, classes).all():
+            raise InputError("y holds a class that is not among classes; give all there will be.")
+        seed = self._seed()
+        task = make_task(
+            labels,
             answers,
             sample_weight,
+            n_items=len(inputs),
             n_classes=self.n_outputs_,
             noisy=self.noise != 0,
-            share=self.held_out,
+            share=self.held_out if answers is not None or self.patience else 0.0,
             seed=seed,
         )
+        self._learn(inputs, answers is not None, task, seed)
+        self._name(inputs, labels, everything)
+        self.memory_ = {}
+        if answers is not None:
+            remember(self, Told.of_answers(inputs, task.pairs), seed)
+        if labels is not None:
+            weight = item_weights(None if answers is not None else sample_weight, labels)
+            told = Told.of_labels(inputs, labels, weight)
+            kept = np.setdiff1d(np.arange(len(labels)), task.held_out.items if answers is None else [])
+            remember(self, replace(told, index=told.index[kept], said=labels[kept], weight=told.weight[kept]), seed)
+        return self
 
     def _learn(
         self,
@@ -289,8 +300,7 @@ class PairClassifier(NetworkClassifier):
         answered: bool,  # or told from labels, which leave no pair unknown
         task: Task,
         seed: int,
-        network: nn.Module | None = None,  # to go on from
-    ) -> Self:
+    ) -> None:
         form = self.input_form_
         steps = max(LEAST_STEPS, math.ceil(len(inputs) / self.batch_size))
         settings = Settings(
@@ -304,19 +314,14 @@ class PairClassifier(NetworkClassifier):
             seed=seed,
         )
         pile = Pile(inputs, form.mean, form.std, form.augmentation(self.augment))
-
-        def begin(start_seed: int) -> nn.Module:
-            again = copy.deepcopy(network)
-            return self._starting_network(inputs, seed, start_seed - seed) if again is None else again
-
         learned = learn_answers(
-            begin,
+            lambda start_seed: self._starting_network(inputs, seed, start_seed - seed),
             pile,
             task.known,
             task.pairs,
             task.held_out,
             settings,
-            starts=self.starts if network is None else 1,
+            starts=self.starts,
             unlabelled=bool(self.unlabelled) and answered,
             flip=None if self.noise == "learn" else float(self.noise),
             run=None if self.run is None else Path(self.run),
@@ -330,9 +335,8 @@ class PairClassifier(NetworkClassifier):
         self.noise_ = learned.flip
         self.unlabelled_ = learned.unlabelled
         self.held_out_ = task.held_out
-        return self
 
-    def _name(self, inputs: Tensor, labels: NDArray[Any] | None, classes: NDArray[Any] | None) -> Self:
+    def _name(self, inputs: Tensor, labels: NDArray[Any] | None, classes: NDArray[Any] | None) -> None:
         """Find the outputs in use and, where there are labels, call them by these."""
         outputs = self._outputs(self.network_, inputs).argmax(1).numpy()
         naming = outputs_in_use(outputs)
@@ -340,4 +344,3 @@ class PairClassifier(NetworkClassifier):
         if labels is not None:
             naming = match_names(outputs, labels, in_use, classes=classes, others=False)
         self._set_naming(naming, in_use)
-        return self

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.utils import assert_all_finite
 from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import column_or_1d
+from sklearn.utils.validation import _check_sample_weight, column_or_1d
 from torch import Tensor
 
 from likewise.datasets import in_pieces
@@ -59,6 +59,30 @@ def _labels(y: ArrayLike, n_items: int) -> NDArray[Any]:
     return np.asarray(labels)
 
 
+def make_task(
+    labels: NDArray[Any] | None,
+    answers: Pairs | LargeAnswers | None,  # learned from where they are given, and the labels elsewhere
+    weight: ArrayLike | None,
+    *,
+    n_items: int,
+    n_classes: int,
+    noisy: bool,
+    share: float,
+    seed: int,
+) -> Task:
+    if isinstance(answers, LargeAnswers):
+        return large_task(answers, n_items=n_items, n_classes=n_classes, noisy=noisy)
+    if answers is not None:
+        return answers_task(answers, weight, n_classes=n_classes, noisy=noisy, share=share, seed=seed)
+    assert labels is not None
+    codes = np.unique(labels, return_inverse=True)[1].astype(np.int64)
+    return labels_task(codes, item_weights(weight, labels), share, seed)
+
+
+def item_weights(weight: ArrayLike | None, labels: NDArray[Any]) -> NDArray[np.float32] | None:
+    return None if weight is None else np.asarray(_check_sample_weight(weight, labels, dtype=np.float32))
+
+
 def labels_task(codes: NDArray[np.int64], weight: NDArray[np.float32] | None, share: float, seed: int) -> Task:
     """Class labels (n,), of which only same or different is used; a share of the items is held out."""
     random = np.random.default_rng(seed)
@@ -69,6 +93,14 @@ def labels_task(codes: NDArray[np.int64], weight: NDArray[np.float32] | None, sh
         for part in (~out, out)
     ]
     return Task(LabelKnowledge(np.where(out, -1, codes), weight), drawn[0], drawn[1])
+
+
+def counting_answers(pairs: Pairs, weight: ArrayLike | None) -> Pairs:
+    """The answers that say something, those of several annotators merged; `weight` (m,) goes with their own."""
+    if weight is not None:
+        pairs = replace(pairs, weight=pairs.weight * _weights(weight, len(pairs)))
+    pairs = pairs.merged()
+    return pairs.select((pairs.weight > 0) & (pairs.same != 0.5) & (pairs.left != pairs.right))
 
 
 def answers_task(
@@ -86,20 +118,10 @@ def answers_task(
     Those of several annotators are merged first: that looks at each pair alone, so that nothing leaks from what is held
     out into what is learned from.
     """
-    if weight is not None:
-        pairs = replace(pairs, weight=pairs.weight * _weights(weight, len(pairs)))
-    pairs = pairs.merged()
-    pairs = pairs.select((pairs.weight > 0) & (pairs.same != 0.5) & (pairs.left != pairs.right))
+    pairs = counting_answers(pairs, weight)
     _check(pairs, n_classes)
     kept, held_out = hold_out(pairs, share, seed)
-    if not noisy and kept.closure().n_contradicted:
-        sound = _sound(kept)
-        warnings.warn(
-            f"The answers contradict one another: {len(kept) - len(sound)} of {len(kept)} are left out. `likewise "
-            "check` shows them; where noise is to be learned all are used, and none is trusted wholly.",
-            stacklevel=3,
-        )
-        kept = sound
+    kept = sound_answers(kept, noisy)
     return Task(AnswerKnowledge(kept, implied=not noisy), kept, held_out)
 
 
@@ -115,9 +137,19 @@ def large_task(answers: LargeAnswers, *, n_items: int, n_classes: int, noisy: bo
     return Task(ClosureKnowledge(answers.closure), answers.sample, answers.held_out)
 
 
-def _sound(pairs: Pairs) -> Pairs:
-    """The answers that are left after a repair, which the first process makes for all."""
+def sound_answers(pairs: Pairs, noisy: bool) -> Pairs:
+    """The answers without the least credible of those that contradict, unless noise is modelled; with a warning.
+
+    The first process repairs for all.
+    """
+    if noisy or not pairs.closure().n_contradicted:
+        return pairs
     rows = from_first(lambda: np.flatnonzero(np.isin(pairs.lines, pairs.repair().kept.lines)).tolist())
+    warnings.warn(
+        f"The answers contradict one another: {len(pairs) - len(rows)} of {len(pairs)} are left out. `likewise "
+        "check` shows them; where noise is to be learned all are used, and none is trusted wholly.",
+        stacklevel=4,
+    )
     return pairs.select(np.array(rows, dtype=np.int64))
 
 
