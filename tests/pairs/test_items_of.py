@@ -80,6 +80,14 @@ def test_refused(case: str) -> None:
         answers_about(pairs, items, ids)
 
 
+def test_anything_that_becomes_an_array_has_rows() -> None:
+    class Items:
+        def __array__(self, dtype: Any = None, copy: bool | None = None) -> Any:
+            return X
+
+    assert ends(answers_about(BY_ROW, Items())) == [(1, 3), (3, 0)]
+
+
 def test_ids_that_only_happen_to_be_as_many_as_the_rows_are_not_rows() -> None:
     all_four = Pairs.from_arrays([("a", "b"), ("c", "d")], [1, 0])
     assert all_four.n_items == len(X)

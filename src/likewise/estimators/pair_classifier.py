@@ -146,7 +146,7 @@ class PairClassifier(NetworkClassifier):
         """
         self._check_parameters()
         inputs = self._inputs(X, reset=True)
-        return self._fit(inputs, *read_told(X, y, pairs, ids), sample_weight, None)
+        return self._fit(inputs, *read_told(X, len(inputs), y, pairs, ids), sample_weight, None)
 
     @atomic
     def partial_fit(
@@ -170,7 +170,7 @@ class PairClassifier(NetworkClassifier):
         self._check_parameters()
         first = not hasattr(self, "network_")
         inputs = self._inputs(X, reset=first)
-        labels, answers = read_told(X, y, pairs, ids)
+        labels, answers = read_told(X, len(inputs), y, pairs, ids)
         everything = None if classes is None else np.unique(np.asarray(classes))
         if first:
             return self._fit(inputs, labels, answers, sample_weight, everything)

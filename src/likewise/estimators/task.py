@@ -37,7 +37,11 @@ class Task:
 
 
 def read_told(
-    X: Any, y: ArrayLike | PairTarget | None, pairs: Pairs | PairTarget | LargeAnswers | None, ids: Ids | None
+    X: Any,
+    n_items: int,
+    y: ArrayLike | PairTarget | None,
+    pairs: Pairs | PairTarget | LargeAnswers | None,
+    ids: Ids | None,
 ) -> tuple[NDArray[Any] | None, Pairs | LargeAnswers | None]:
     """Labels, and answers with positions in X, of which one or both are given; y may hold answers."""
     if isinstance(y, PairTarget):
@@ -46,7 +50,7 @@ def read_told(
         y, pairs = None, y
     if y is None and pairs is None:
         raise InputError("PairClassifier requires y to be passed, but the target y is None; give y, or pairs.")
-    labels = None if y is None else _labels(y, len(X))
+    labels = None if y is None else _labels(y, n_items)
     return labels, pairs if pairs is None or isinstance(pairs, LargeAnswers) else answers_about(pairs, X, ids)
 
 

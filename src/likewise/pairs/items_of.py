@@ -29,7 +29,7 @@ def answers_about(pairs: object, X: Any, ids: Ids | None = None) -> Pairs:
         pairs = pairs.pairs
     if not isinstance(pairs, Pairs):
         raise InputError(f"pairs must be a Pairs, got {type(pairs).__name__}; make one with Pairs.from_arrays.")
-    n = X if isinstance(X, int) else len(X)
+    n = X if isinstance(X, int) else len(X if hasattr(X, "__len__") else np.asarray(X))
     if ids is not None:
         if len(ids) != n:
             raise InputError(f"X has {n} items and ids {len(ids)}; give one id for each item.")

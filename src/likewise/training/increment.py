@@ -25,11 +25,11 @@ from likewise.training.shuffles import shuffled_steps
 
 
 class IncrementOrder:
-    """The items of new answers and of as many old ones, in batches; each new answer once in an epoch.
+    """The items of new answers and of as many old ones, in batches; all of a kind come before any comes again.
 
     >>> order = IncrementOrder(torch.tensor([[4, 5], [6, 7], [8, 9]]), torch.tensor([[0, 1], [2, 3]]), batch_size=8)
     >>> [chunk.tolist() for chunk in order.chunks(0)]
-    [[0, 1, 2, 3, 4, 5, 8, 9], [0, 1, 2, 3, 4, 5, 6, 7]]
+    [[0, 1, 2, 3, 6, 7, 8, 9], [0, 1, 2, 3, 4, 5, 8, 9]]
     """
 
     def __init__(self, new: Tensor, old: Tensor, batch_size: int, *, seed: int = 0) -> None:
