@@ -78,7 +78,15 @@ def blobs(_blobs: Path, tmp_path: Path) -> Path:
 
 def test_what_a_run_holds_and_says(blobs: Path) -> None:
     out = blobs / "run"
-    files = {"classes.csv", "classifier.json", "fit.json", "history.csv", "metrics.json", "model.safetensors"}
+    files = {
+        "classes.csv",
+        "classifier.json",
+        "discoverer.json",
+        "fit.json",
+        "history.csv",
+        "metrics.json",
+        "model.safetensors",
+    }
     assert {path.name for path in out.iterdir()} == {*files, "similarity", "stages"}
     ids, found = classes_of(out / "classes.csv")
     assert ids == [f"b{row:03}" for row in np.flatnonzero(Y >= 12)]
