@@ -149,6 +149,8 @@ def test_disagreements_stand_side_by_side() -> None:
     index = [(0, 1), (2, 3), (4, 5), (3, 2), (1, 0), (0, 1), (4, 5)]
     pairs = Pairs.from_arrays(index, [1, 0, 1, 1, 0, 1, 0.5], annotator=[*"aaabbcb"])
     assert disagreements(pairs).lines.tolist() == [0, 4, 5, 1, 3]
+    undecided = Pairs.from_arrays([(0, 1), (0, 1), (2, 3), (2, 3)], [0.5, 0, 0.5, 1], annotator=[*"abab"])
+    assert len(disagreements(undecided)) == 0
 
 
 def test_without_annotators_there_is_nothing_to_judge() -> None:

@@ -15,6 +15,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, nullcontext
+from inspect import signature
 from typing import Any, Literal, Protocol
 
 import torch
@@ -150,6 +151,10 @@ class _TotalLoss(torch.autograd.Function):
     def vmap(info: Any, in_dims: tuple[Any, ...], logits: Tensor, *settings: Any) -> tuple[Any, tuple[int, int]]:
         values, gradients = zip(*(_TotalLoss.apply(one, *settings) for one in logits.unbind(in_dims[0])), strict=True)  # type: ignore[no-untyped-call]
         return (torch.stack(values), torch.stack(gradients)), (0, 0)
+
+
+# At each call torch binds the arguments to this signature; to make it anew takes as long as the loss of a small batch.
+_TotalLoss.forward.__signature__ = signature(_TotalLoss.forward)  # type: ignore[attr-defined]
 
 
 class _EachLoss(torch.autograd.Function):
