@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 import numpy as np
 import pytest
 from scipy.sparse import coo_array
@@ -26,7 +28,7 @@ def test_every_chain_is_a_shortest_one(links: int, meeting: int, monkeypatch: py
     for source, target in reached:
         (chain,) = chains.between(source, [target])
         assert (chain[0], chain[-1], len(chain) - 1) == (source, target, distance[source, target])
-        assert linked.issuperset(zip(chain, chain[1:], strict=False))
+        assert linked.issuperset(pairwise(chain))
 
 
 def test_a_long_chain_is_left_to_scipy(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -29,6 +29,7 @@ def ends(pairs: Pairs) -> list[tuple[int, int]]:
 
 ABOUT: dict[str, tuple[Pairs, Any, Any]] = {
     "rows": (BY_ROW, X, None),
+    "so many rows": (BY_ROW, 4, None),
     "ids": (BY_ID, X, IDS),
     "ids in an array": (BY_ID, X, np.array(IDS)),
     "ids in a frame's index": (BY_ID, X, pd.DataFrame(X, index=IDS).index),

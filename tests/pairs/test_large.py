@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
 import numpy as np
+import pyarrow
+import pyarrow.parquet
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -144,6 +147,16 @@ def test_what_is_wrong_is_told_with_its_line(tmp_path: Path, text: str, complain
         read_large(tmp_path / "answers.csv", ITEMS, tmp_path / "kept")
 
 
+@pytest.mark.parametrize(("right", "same", "wrong"), [("z", 0.0, "right is 'z'"), ("a", 0.3, "same is 0.3")])
+def test_what_is_wrong_in_parquet_is_told_with_its_row(tmp_path: Path, right: str, same: float, wrong: str) -> None:
+    """In the fourth row, counted from 0, which is the first of its part."""
+    path = tmp_path / "answers.parquet"
+    table = {"left": [*"abab"], "right": ["b", "a", "b", right], "same": [1.0, 1.0, 1.0, same]}
+    pyarrow.parquet.write_table(pyarrow.table(table), path)
+    with pytest.raises(InputError, match=rf"^{re.escape(str(path))}, row 3: {wrong}"):
+        read_large(path, ["a", "b"], tmp_path / "kept")
+
+
 def test_ids_and_row_numbers_are_told_apart_as_in_memory(tmp_path: Path) -> None:
     (tmp_path / "answers.csv").write_text("left,right,same\n 2,0,1\n1,2,0\n")
     for ids in (["a", "b", "c"], ["2", "1", "0"], 3):
@@ -152,3 +165,36 @@ def test_ids_and_row_numbers_are_told_apart_as_in_memory(tmp_path: Path) -> None
         np.testing.assert_array_equal([found.left, found.right], [wanted.left, wanted.right])
     with pytest.raises(InputError, match="line 2: left is '2', which is not among the 2 items"):
         read_large(tmp_path / "answers.csv", ["0", "1"], tmp_path / "kept")
+
+
+@pytest.mark.parametrize("suffix", [".csv", ".parquet"])
+def test_answers_about_unreadable_items_are_left_out(tmp_path: Path, suffix: str) -> None:
+    """Positions count the readable items alone: b, d, e and f of a to f."""
+    ids = [*"abcdef"]
+    answers = [(0, 1, True), (1, 3, True), (3, 4, False), (2, 5, True), (5, 4, True), (3, 3, True)]
+    path = write(tmp_path, answers, suffix, ids)
+    readable = np.array([False, True, False, True, True, True])
+    signs = list(large.write_large(path, ids, tmp_path / "kept", 0.0, 0, readable))
+    assert signs
+    assert all(signs)
+    found = large.open_large(tmp_path / "kept")
+    wanted = Pairs.from_arrays([(0, 1), (1, 2), (3, 2)], [1, 0, 1]).index(4).closure()
+    np.testing.assert_array_equal(found.closure.target(range(4)), wanted.target(range(4)))
+    assert (len(found), found.n_left_out) == (3, 2)
+    kept = found.sample
+    assert kept.weight.dtype == np.float32
+    assert {(int(i), int(j), int(s)) for i, j, s in zip(kept.left, kept.right, kept.same, strict=True)} == {
+        (0, 1, 1),
+        (1, 2, 0),
+        (3, 2, 1),
+    }
+
+
+def test_the_memory_that_reading_takes(tmp_path: Path) -> None:
+    csv = write(tmp_path, [(0, 1, True), (1, 2, False)], ".csv")
+    parquet = write(tmp_path, [(0, 1, True), (1, 2, False)], ".parquet")
+    assert large.memory_for(csv) == large.A_CSV_BYTE * len(csv.read_bytes())
+    assert large.memory_for(parquet) == 2 * large.A_ROW
+    assert large.memory_for(tmp_path / "missing.csv") == 0
+    parquet.write_bytes(b"no Parquet at all")
+    assert large.memory_for(parquet) == 0
