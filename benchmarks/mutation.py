@@ -1,12 +1,13 @@
 """How many mutants of the method's rooms the tests kill: `make mutants`, or with an environment that has mutmut,
 
-    OMP_NUM_THREADS=1 python benchmarks/mutation.py criteria evaluation pairs --sample 400 --seed 0
+    OMP_NUM_THREADS=1 python benchmarks/mutation.py criteria evaluation pairs --sample 200 --seed 1
 
 Each room is copied to build/mutation/ROOM, where mutmut changes its functions one at a time ("a + b" to "a - b", "<" to
 "<=", an argument to None) and runs those tests of tests/ROOM that come through the function, in a forked process. Of
 each room's mutants a sample is drawn with the seed, or all are taken with --sample 0. What is measured is written to
-mutation.json beside this file, a room at a time; equivalent_mutants.json says of survivors why no test can kill them.
-One process on one core; a mutant takes about a second. Decorated functions are left alone by mutmut.
+mutation.json beside this file, a room at a time; equivalent_mutants.json says of survivors why no test can kill them,
+and is read again with --reasons. One process on one core; a mutant takes about two seconds. Decorated functions
+are left alone by mutmut.
 """
 
 from __future__ import annotations
@@ -36,22 +37,22 @@ HANGING = {36, -24, 24, 152, 255}  # stopped after four times as long as the tes
 def main() -> None:
     asked = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     asked.add_argument("rooms", nargs="*", default=["criteria", "evaluation", "pairs"])
-    asked.add_argument("--sample", type=int, default=400, help="Mutants of each room; 0: all of them.")
-    asked.add_argument("--seed", type=int, default=0)
+    asked.add_argument("--sample", type=int, default=200, help="Mutants of each room; 0: all of them.")
+    asked.add_argument("--seed", type=int, default=1)
+    asked.add_argument("--reasons", action="store_true", help="Measure nothing; read equivalent_mutants.json again.")
     options = asked.parse_args()
     record = json.loads(RECORD.read_text(encoding="utf-8")) if RECORD.exists() else {"rooms": {}}
     for room in options.rooms:
-        record["rooms"][room] = measure(room, options.sample, options.seed)
-        record |= summary(record["rooms"])
+        if not options.reasons:
+            record["rooms"][room] = measure(room, options.sample, options.seed)
+        record = with_shares(record["rooms"])
         RECORD.write_text(json.dumps(record, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
         print(f"{room}: {record['rooms'][room]['killed']} of {record['rooms'][room]['tested']} killed")
 
 
 def measure(room: str, sample: int, seed: int) -> dict[str, Any]:
     work = copy(room)
-    run(
-        work, "run", "--max-children", "1", "no such mutant", check=False
-    )  # makes the mutants and maps the tests to them
+    run(work, "run", "--max-children", "1", "no such mutant", check=False)  # makes them, and maps the tests to them
     names = sorted(results(work, room))
     if not names:
         raise SystemExit(f"mutmut made no mutants of {room}; see {work / 'log.txt'}.")
@@ -60,44 +61,44 @@ def measure(room: str, sample: int, seed: int) -> dict[str, Any]:
     codes = {name: code for name, code in results(work, room).items() if name in set(chosen)}
     if None in codes.values():
         raise SystemExit(f"{list(codes.values()).count(None)} mutants of {room} were not run; see {work / 'log.txt'}.")
-    killed = sum(code in KILLED | HANGING for code in codes.values())
-    reasons = json.loads(EQUIVALENT.read_text(encoding="utf-8"))
-    survivors = []
-    for name in sorted(name for name, code in codes.items() if code not in KILLED | HANGING):
-        change = difference(work, name)
-        survivor = {"function": name.rpartition("__mutmut_")[0], "change": change}
-        reason = next((each["why"] for each in reasons if each["change"] == change), None)
-        survivors.append(survivor if reason is None else survivor | {"equivalent": reason})
-    equivalent = sum("equivalent" in survivor for survivor in survivors)
-    low, high = wilson(killed, len(codes))
+    survivors = sorted(name for name, code in codes.items() if code not in KILLED | HANGING)
     return {
+        "command": f"OMP_NUM_THREADS=1 python benchmarks/mutation.py {room} --sample {sample} --seed {seed}",
+        "seed": seed,
+        "python": platform.python_version(),
+        **{name: version(name) for name in ("mutmut", "torch", "numpy")},
         "mutants": len(names),
         "tested": len(codes),
-        "killed": killed,
+        "killed": len(codes) - len(survivors),
         "of these, stopped because they hang": sum(code in HANGING for code in codes.values()),
-        "share": round(killed / len(codes), 4),
-        "interval": [round(low, 4), round(high, 4)] if len(codes) < len(names) else None,
-        "survivors": len(survivors),
-        "of these, equivalent": equivalent,
-        "share without the equivalent": round(killed / (len(codes) - equivalent), 4),
-        "seed": seed,
-        "command": f"OMP_NUM_THREADS=1 python benchmarks/mutation.py {room} --sample {sample} --seed {seed}",
-        "versions": {
-            "python": platform.python_version(),
-            **{name: version(name) for name in ("mutmut", "torch", "numpy")},
-        },
-        "changes that survive": survivors,
+        "survivors": [
+            {"function": name.rpartition("__mutmut_")[0], "change": difference(work, name)} for name in survivors
+        ],
     }
 
 
-def summary(rooms: dict[str, Any]) -> dict[str, Any]:
-    """All rooms together: the mean of their shares, each counting as many mutants as the room has."""
+def with_shares(rooms: dict[str, Any]) -> dict[str, Any]:
+    """The record of all rooms, with the share killed, in all and without those that are equivalent.
+
+    All rooms together have the mean of their shares, each counting as many mutants as the room has.
+    """
+    reasons = {each["change"]: each["why"] for each in json.loads(EQUIVALENT.read_text(encoding="utf-8"))}
+    for room in rooms.values():
+        for survivor in room["survivors"]:
+            survivor.pop("equivalent", None)
+            if survivor["change"] in reasons:
+                survivor["equivalent"] = reasons[survivor["change"]]
+        equivalent = sum("equivalent" in survivor for survivor in room["survivors"])
+        room["share"] = round(room["killed"] / room["tested"], 4)
+        room["interval"] = [round(end, 4) for end in wilson(room["killed"], room["tested"])]
+        room["equivalent"] = equivalent
+        room["share without the equivalent"] = round(room["killed"] / (room["tested"] - equivalent), 4)
     mutants = sum(room["mutants"] for room in rooms.values())
     together = {
         name: round(sum(room["mutants"] * room[name] for room in rooms.values()) / mutants, 4)
         for name in ("share", "share without the equivalent")
     }
-    return {"mutants": mutants, "tested": sum(room["tested"] for room in rooms.values()), **together}
+    return {"mutants": mutants, "tested": sum(room["tested"] for room in rooms.values()), **together, "rooms": rooms}
 
 
 def copy(room: str) -> Path:

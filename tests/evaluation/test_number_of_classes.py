@@ -67,6 +67,8 @@ def test_the_rule_is_the_line_of_least_squares() -> None:
     assert (rule.a, rule.b) == pytest.approx((max(a, 0), b if a >= 0 else sizes @ squares / (sizes @ sizes)))
     off = np.sqrt(squares / (rule.a + rule.b * sizes))
     assert rule.off == pytest.approx((np.quantile(off, 0.05), np.quantile(off, 0.95)))
+    slow = StoppingRule.fit([known_pile(20, 2, 5.0), known_pile(60, 2, 6.0)])  # 25 = a + 10 b, 36 = a + 30 b
+    assert (slow.a, slow.b) == pytest.approx((19.5, 0.55))
     rising = StoppingRule.fit([known_pile(20, 2, 5.0), known_pile(40, 2, 6.0)])
     assert (rising.a, rising.b) == pytest.approx((14.0, 1.1))  # 25 = a + 10 b, 36 = a + 20 b
     assert rising.off == pytest.approx((1.0, 1.0))

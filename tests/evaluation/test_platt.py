@@ -42,5 +42,7 @@ def test_equal_scores_give_the_share() -> None:
 def test_refusals() -> None:
     with pytest.raises(ValueError, match="both kinds"):
         platt([1.0, 2.0], [1, 1])
+    with pytest.raises(ValueError, match="both kinds"):
+        platt([1.0, 2.0], [0, 0])
     with pytest.raises(ValueError, match="equal length"):
         platt([1.0, 2.0], [1])
