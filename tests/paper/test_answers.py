@@ -189,7 +189,6 @@ def test_twin_has_as_many_labels_and_steps(data: DataSet, tmp_path: Path, monkey
 @pytest.mark.usefixtures("few")
 def test_what_cannot_be_run_is_refused_before_anything_is_written(tmp_path: Path) -> None:
     for options, words in (
-        (["--dataset", "cifar10"], "--dataset cifar10 has no recipe"),
         (["--answers", "9"], "--answers must be 10 or more"),
         (["--noise", "0.5"], "--noise must be at least 0 and below 0.5"),
         (["--answers", "50", "--answers", "8000"], "120 labels make 7140 pairs"),
@@ -197,6 +196,7 @@ def test_what_cannot_be_run_is_refused_before_anything_is_written(tmp_path: Path
         refused = run(tmp_path, *options).exception
         assert isinstance(refused, InputError)
         assert words in str(refused)
+    assert run(tmp_path, "--dataset", "cifar10").exit_code == 2  # not one of the choices
     assert list(tmp_path.iterdir()) == []
 
 
