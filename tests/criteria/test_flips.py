@@ -107,11 +107,12 @@ FORMS: dict[str, dict[str, Tensor]] = {
 @pytest.mark.parametrize("form", FORMS)
 @pytest.mark.parametrize("reduction", ["mean", "sum", "none"])
 @pytest.mark.parametrize("dtype", [torch.float16, torch.float32, torch.float64])
-def test_the_contract_is_that_of_mcl(form: str, reduction: str, dtype: torch.dtype) -> None:
+@pytest.mark.parametrize("flip", [0.0, 1e-15])
+def test_the_contract_is_that_of_mcl(form: str, reduction: str, dtype: torch.dtype, flip: float) -> None:
     """A rate too small to matter: the same value, shape, type and gradient, in every form."""
     told = {name: value.to(dtype) if value.is_floating_point() else value for name, value in FORMS[form].items()}
     ours, theirs = (LOGITS.clone().to(dtype).detach().requires_grad_() for _ in range(2))
-    loss = flipped_mcl(ours, told["same"], 1e-15, told.get("weight"), pairs=told.get("pairs"), reduction=reduction)  # type: ignore[arg-type]
+    loss = flipped_mcl(ours, told["same"], flip, told.get("weight"), pairs=told.get("pairs"), reduction=reduction)  # type: ignore[arg-type]
     expected = mcl(theirs, **told, reduction=reduction)  # type: ignore[arg-type]
     assert loss.dtype == (torch.float64 if dtype == torch.float64 else torch.float32)
     torch.testing.assert_close(loss, expected)

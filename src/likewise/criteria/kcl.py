@@ -12,8 +12,8 @@ to KL(i || j), the gradient with respect to the logits is
 The reference code holds the first argument constant, so that only the second line is left (`constant_target`).
 
 Logits of -inf are probabilities of 0. An output that is 0 for i adds nothing to KL(i || j); one that is 0 for j alone
-makes it infinite, which different items may well be: they cost nothing. Two items that should be the same then cost inf
-and have no gradient.
+makes it infinite, which different items may well be: they cost nothing. For two items that should be the same it costs
+inf and has no gradient.
 """
 
 from __future__ import annotations

@@ -239,7 +239,7 @@ class _Likelihood:
             a, b, s, w = i[part], j[part], same[part].to(log_p.dtype), weight[part].to(log_p.dtype)
             both, apart, apart_turned = log_p[a] + log_p[b], log_p[a] + log_not_p[b], log_p[b] + log_not_p[a]
             likely, unlikely = both.logsumexp(1), apart.logsumexp(1)
-            each = torch.where(s > 0, s * likely, 0.0) + torch.where(s < 1, (1 - s) * unlikely, 0.0)
+            each = s * likely + (1 - s) * unlikely  # of the two at most one is -inf, and that one counts
             losses[part] = -(w * each).to(self.dtype)
             if self.direct is None:
                 continue
