@@ -41,7 +41,7 @@ def test_the_limit_of_the_projections(gamma: float) -> None:
     items = random.normal(size=(9, 4))
     index = random.integers(0, 9, (14, 2))
     given = read_constraints(Pairs.from_arrays(index, random.integers(0, 2, 14), random.uniform(0.5, 2, 14)), 9)
-    learned = learn_kernel(items, given, gamma, energy=1.0, max_steps=2000)
+    learned = learn_kernel(items, given, gamma, energy=1.0, tol=1e-6)
     start = gaussian(all_distances(items), learned.width)
     expected = projected(start, given, learned.near, learned.far, gamma)
     np.testing.assert_allclose(learned.features @ learned.features.T, expected, atol=1e-4)
@@ -86,8 +86,8 @@ def test_scale_and_rotation_are_not_seen() -> None:
     kernels = [
         learned.features @ learned.features.T
         for learned in (
-            learn_kernel(items, given, energy=1.0, max_steps=1000),
-            learn_kernel(1000 * items @ turn + 3, given, energy=1.0, max_steps=1000),
+            learn_kernel(items, given, energy=1.0, tol=1e-6),
+            learn_kernel(1000 * items @ turn + 3, given, energy=1.0, tol=1e-6),
         )
     ]
     np.testing.assert_allclose(kernels[0], kernels[1], atol=2e-3)

@@ -80,7 +80,7 @@ class ITML(LearnedMetric, ClusterMixin, BaseEstimator):  # type: ignore[misc]
         prior: Prior = "identity",
         bounds: tuple[float, float] | None = None,
         max_steps: int = 1000,
-        tol: float = 1e-5,
+        tol: float = 1e-4,
         n_init: int = 10,
         contradictions: Contradictions = "accept",
         random_state: Seed = 0,

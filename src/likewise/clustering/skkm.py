@@ -61,7 +61,7 @@ class SKKm(ClusterMixin, BaseEstimator):  # type: ignore[misc]
         gamma: float = 100.0,
         energy: float = 0.999,
         max_steps: int = 1000,
-        tol: float = 1e-5,
+        tol: float = 1e-4,
         early_stopping: int | None = None,
         n_init: int = 10,
         contradictions: Contradictions = "accept",

@@ -77,7 +77,7 @@ class SKLR(ClusterMixin, BaseEstimator):  # type: ignore[misc]
         neighbour: int = 7,
         energy: float = 0.999,
         max_steps: int = 1000,
-        tol: float = 1e-5,
+        tol: float = 1e-4,
         early_stopping: int | None = None,
         n_init: int = 10,
         contradictions: Contradictions = "accept",

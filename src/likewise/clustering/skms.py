@@ -70,7 +70,7 @@ class SKMS(ClusterMixin, BaseEstimator):  # type: ignore[misc]
         gamma: float = 100.0,
         energy: float = 0.999,
         max_steps: int = 1000,
-        tol: float = 1e-5,
+        tol: float = 1e-4,
         early_stopping: int | None = None,
         contradictions: Contradictions = "accept",
     ) -> None:

@@ -42,7 +42,7 @@ def learn_kernel(
     gamma: float = 100.0,
     energy: float = 0.999,
     max_steps: int = 1000,
-    tol: float = 1e-5,
+    tol: float = 1e-4,
     early_stopping: int | None = None,
 ) -> LearnedKernel:
     """The items as the learned kernel has them; with no pairs, as the Gaussian kernel has them.
