@@ -127,6 +127,17 @@ def test_a_sample_is_as_likely_to_hold_any_answer() -> None:
     assert abs(times - 80).max() < 5 * np.sqrt(80 * 0.8)
 
 
+@pytest.mark.parametrize("answers", [5, 6, 7])
+def test_a_sample_holds_all_where_there_are_no_more(answers: int) -> None:
+    sample = large.PrioritySample(6, np.random.default_rng(0))
+    rows = np.arange(answers)
+    sample.add(streaming.Part(rows, rows + 1, rows > 2, rows))
+    found = sample.part()
+    assert len(found.left) == min(6, answers)
+    assert set(found.left) <= set(rows)
+    np.testing.assert_array_equal(found.right, found.left + 1)
+
+
 @pytest.mark.parametrize(
     ("text", "complaint"),
     [
