@@ -147,10 +147,10 @@ REFUSED = {
         "line 3: the id is 'b99', which is not among the 60 items. Correct it, or leave it out.",
     ),
     "an id twice": ([("b00", "ant"), ("b00", "bee")], (), "the id 'b00' stands there twice"),
-    "fewer labels than classes": (
-        [("b00", "ant"), ("b01", "bee")],
-        ("--classes", 3),
-        "n_classes is 3, but the 2 labels name 2 classes; label an item of each class.",
+    "fewer classes than labels name": (
+        [("b00", "ant"), ("b01", "bee"), ("b02", "cat")],
+        ("--classes", 2),
+        "n_classes is 2, but",
     ),
     "a method that is none": ([("b00", "ant"), ("b01", "bee")], ("--method", "magic"), "'magic' is not one of"),
     "a network that is none": ([("b00", "ant"), ("b01", "bee")], ("--network", "lent"), "'lent' is not one of"),

@@ -33,6 +33,7 @@ What must fit into memory, and what need not:
 - `cluster` keeps what the method needs: k-means the items, the spectral and kernel methods (csp, cosc, lsc, skkm, sklr,
   skms) a matrix of all pairs of items.
 - `landscape` needs no more memory for a finer grid, and time in proportion to its points.
+- `evaluate` predicts as `predict` does, and keeps one label for each item.
 - `data`, `paper` and `demo` cost what their data sets and schedules say; `export` does not depend on the items.
 """
 
