@@ -45,6 +45,7 @@ ClusterMethod = Literal[
     "csp",
     "cosc",
     "cecm",
+    "agglomeration",
 ]
 
 DEVICES = ("auto", "cpu", "mps", "cuda", "cuda:N")

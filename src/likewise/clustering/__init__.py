@@ -8,6 +8,7 @@ array([1, 1, 0, 0], dtype=int32)
 
 from typing import Any
 
+from likewise.clustering.agglomeration import Agglomeration
 from likewise.clustering.cecm import CECM
 from likewise.clustering.constraints import Constraints, Contradictions, read_constraints, refuse_contradictions
 from likewise.clustering.cop_k_means import COPKMeans
@@ -41,6 +42,7 @@ METHODS: dict[str, Any] = {  # as the command line calls them
     "csp": CSP,
     "cosc": COSC,
     "cecm": CECM,
+    "agglomeration": Agglomeration,
 }
 
 __all__ = [
@@ -54,6 +56,7 @@ __all__ = [
     "MMC",
     "SKLR",
     "SKMS",
+    "Agglomeration",
     "COPKMeans",
     "Constraints",
     "Contradictions",

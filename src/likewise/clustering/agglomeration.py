@@ -1,0 +1,203 @@
+"""Agglomeration: small clusters joined by geometry and answers, both weighed by what the answers themselves say.
+
+The small clusters are k-means of about three and eight times K centres, so that few of them hold two classes. Which
+geometry suits the items, and how much it weighs against an answer, nobody has to know: every candidate joins without a
+third of the answers, three times, and counts by how likely the answers that it had not seen are under it:
+
+    log-likelihood = sum over the answers of log P(answer | in one cluster, or in two)
+
+with the rates of the four cases counted on all of them. `joining.py` has the algorithm, `geometry.py` the geometries.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import ClassVar, Self
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy.optimize import linear_sum_assignment
+from sklearn.base import BaseEstimator, ClusterMixin
+from sklearn.decomposition import PCA
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils import check_random_state
+
+from likewise.atomic import atomic
+from likewise.clustering.constraints import Contradictions, Floats, Ints, read_constraints
+from likewise.clustering.geometry import Geometry, Means, Neighbours, Sphere, diffusion, shared_neighbours
+from likewise.clustering.hyperparameters import Rules
+from likewise.clustering.joining import FIRST_WRONG, Odds, clusters_after, join_groups, mean_field, move_groups
+from likewise.clustering.k_means import fit_centres
+from likewise.clustering.lsc import unit_rows
+from likewise.clustering.method import Seed, check_items
+from likewise.pairs import Pairs
+
+COMPONENTS = 100  # of a space, at most
+NEIGHBOURS = 10
+FINE = (3, 8)  # small clusters for each cluster
+STARTS = 2  # of k-means for them
+MEANS, SPHERE, NEIGHBOUR = 10.0, 6.0, (1.0, 4.0)  # the strengths that are tried
+FOLDS = 3
+LENIENCE = 5.0  # a candidate whose log-likelihood is this much lower than the best counts 1/e of it
+LEAST_WEIGHT = 0.02
+
+
+@dataclass(frozen=True, eq=False)
+class Candidate:
+    """A geometry, and small clusters in it to begin with."""
+
+    name: str
+    geometry: Geometry
+    fine: Ints  # (n,)
+    n_fine: int
+
+    def joins(self, odds: Odds, wrong: float, n_clusters: int) -> list[tuple[int, int]]:
+        return join_groups(self.geometry, self.fine, self.n_fine, odds.matrix(wrong), n_clusters)
+
+    def partition(self, odds: Odds, wrong: float, n_clusters: int) -> Ints:
+        """(n,) The clusters of the items: groups are joined, then moved."""
+        joined = clusters_after(self.joins(odds, wrong, n_clusters), self.n_fine)
+        said = odds.matrix(wrong)
+        return move_groups(self.geometry, self.fine, self.n_fine, said, joined, n_clusters)[self.fine]
+
+    def posterior(self, odds: Odds, wrong: float, n_clusters: int) -> Floats:
+        labels = self.partition(odds, wrong, n_clusters)
+        return mean_field(self.geometry, labels, odds.matrix(wrong), n_clusters)
+
+
+@dataclass(frozen=True, eq=False)
+class Agglomerated:
+    posterior: Floats  # (n, K)
+    wrong: float  # the share of the answers taken to be wrong
+    geometry: str  # the candidate that counts most
+    likelihood: float  # the log-likelihood of all answers, each out of fold; 0 without answers
+    chance: float  # the same where all items are in one cluster
+
+
+class Agglomeration(ClusterMixin, BaseEstimator):  # type: ignore[misc]
+    """Small clusters joined by geometry and answers together.
+
+    Parameters
+    ----------
+    n_clusters : K.
+    contradictions : "accept" (the odds decide), "refuse" or "repair".
+
+    Attributes
+    ----------
+    labels_, posterior_ (n, K), geometry_ (the name of the candidate that counts most), wrong_ (the share of the answers
+    taken to be wrong)
+
+    >>> from sklearn.datasets import make_blobs
+    >>> X, y = make_blobs(200, centers=4, random_state=0, cluster_std=0.5)
+    >>> found = Agglomeration(n_clusters=4).fit(X, pairs=Pairs.from_labels(y, n=200))
+    >>> len(np.unique(found.labels_[y == 0]))
+    1
+    """
+
+    uses_pairs: ClassVar[bool] = True
+    finds_n_clusters: ClassVar[bool] = False
+    hyperparameters: ClassVar[Rules] = {}
+
+    def __init__(
+        self,
+        n_clusters: int = 8,
+        *,
+        contradictions: Contradictions = "accept",
+        random_state: Seed = 0,
+    ) -> None:
+        self.n_clusters = n_clusters
+        self.contradictions = contradictions
+        self.random_state = random_state
+
+    @atomic
+    def fit(self, X: ArrayLike, y: None = None, *, pairs: Pairs | None = None) -> Self:
+        items = check_items(self, X)
+        odds = Odds.of(read_constraints(pairs, X, self.contradictions))
+        seed = int(check_random_state(self.random_state).randint(2**31))
+        found = agglomerate({"items": items}, odds, self.n_clusters, seed)
+        self.posterior_, self.labels_ = found.posterior, found.posterior.argmax(1)
+        self.geometry_, self.wrong_ = found.geometry, found.wrong
+        return self
+
+
+def agglomerate(spaces: Mapping[str, Floats], odds: Odds, n_clusters: int, seed: int) -> Agglomerated:
+    """The clusters of n items, which are seen in one space (n, d) or several.
+
+    Candidates have a say as far as held-out answers are likely under them: one alone is often lucky.
+    """
+    tried = list(candidates(spaces, n_clusters, seed))
+    scores = np.array([out_of_fold(candidate, odds, n_clusters, seed) for candidate in tried])
+    weights = np.exp((scores - scores.max()) / LENIENCE)
+    best = int(weights.argmax())
+    first = tried[best].posterior(odds, FIRST_WRONG, n_clusters)
+    wrong = odds.share_wrong(first.argmax(1))
+    total = np.zeros_like(first)
+    for candidate, weight in zip(tried, weights, strict=True):
+        if weight > LEAST_WEIGHT:
+            total += weight * aligned(candidate.posterior(odds, wrong, n_clusters), first)
+    posterior = total / total.sum(axis=1, keepdims=True)
+    chance = log_likelihood(np.zeros(len(odds), dtype=np.bool_), odds)
+    return Agglomerated(posterior, wrong, tried[best].name, float(scores[best]), chance)
+
+
+def candidates(spaces: Mapping[str, Floats], n_clusters: int, seed: int) -> Iterator[Candidate]:
+    """Each space as it is, on the sphere, by a walk among neighbours, and as their graph, with small clusters in it."""
+    for name, space in spaces.items():
+        n = len(space)
+        kept = min(COMPONENTS, n - 1, space.shape[1])
+        rows = PCA(kept, svd_solver="randomized", random_state=seed).fit_transform(space)
+        graph = shared_neighbours(rows, NEIGHBOURS)
+        places = {
+            "diffusion": diffusion(graph, 2 * n_clusters),  # first: without answers it was found to be the best
+            "directions": unit_rows(rows[:, : max(50, 2 * n_clusters)]),
+            "means": rows,
+        }
+        for n_fine in [times * n_clusters for times in FINE if times * n_clusters <= n // 3] or [n]:
+            for start in range(STARTS if n_fine < n else 1):
+                for place, points in places.items():
+                    fine = small_clusters(points, n_fine, n_clusters, seed + start)
+                    count = int(fine.max()) + 1
+                    around = Means(points, MEANS) if place == "means" else Sphere(points, SPHERE)
+                    yield Candidate(f"{name}, {place}", around, fine, count)
+                    if place == "diffusion":
+                        for strength in NEIGHBOUR:
+                            yield Candidate(f"{name}, neighbours", Neighbours(graph, strength), fine, count)
+
+
+def small_clusters(points: Floats, count: int, least: int, seed: int) -> Ints:
+    """(n,) K-means with about so many centres; each item is one of its own where they are few, or fall together."""
+    n = len(points)
+    if count < n:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", ConvergenceWarning)  # some points are the same
+            fine = np.unique(fit_centres(points, count, 1, seed).labels_, return_inverse=True)[1]
+        if fine.max() + 1 >= least:
+            return np.asarray(fine, dtype=np.int64)
+    return np.arange(n)
+
+
+def out_of_fold(candidate: Candidate, odds: Odds, n_clusters: int, seed: int) -> float:
+    """The log-likelihood of the answers, each under a partition that was made without it."""
+    fold = np.random.default_rng(seed).permutation(len(odds)) % FOLDS
+    together = np.zeros(len(odds), dtype=np.bool_)
+    for out in (fold == number for number in range(FOLDS if len(odds) else 0)):
+        labels = candidate.partition(odds.select(~out), FIRST_WRONG, n_clusters)
+        together[out] = labels[odds.ends[out, 0]] == labels[odds.ends[out, 1]]
+    return log_likelihood(together, odds)
+
+
+def log_likelihood(together: NDArray[np.bool_], odds: Odds) -> float:
+    """Of the answers, where `together` says which pairs are in one cluster; two rates are counted on them."""
+    weight, same = np.abs(odds.credit), odds.credit > 0
+    total = 0.0
+    for place in (together, ~together):
+        counts = np.array([weight[place & same].sum(), weight[place & ~same].sum()])
+        total += float(counts @ np.log((counts + 0.5) / (counts.sum() + 1)))
+    return total
+
+
+def aligned(posterior: Floats, like: Floats) -> Floats:
+    """The same with its clusters in the order in which they agree best with another one (n, K)."""
+    return np.asarray(posterior[:, linear_sum_assignment(-(like.T @ posterior))[1]])

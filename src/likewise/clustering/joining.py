@@ -1,0 +1,123 @@
+"""Small clusters, joined by what geometry and answers say of them together.
+
+    join the two groups p, q with the greatest   geometry.gains[p, q] + sum_{i in p, j in q} w_ij,   until K are left
+
+w_ij = +-log((1 - e) / e) is the log-odds of an answer of which a share e is wrong: + where it says "same". Then each
+item moves to where the others' clusters and its own answers put it, as a mean field:
+
+    q_i = softmax_k(geometry.logits_ik + sum_j w_ij q_jk)
+
+Hierarchical clustering under constraints is by Davidson and Ravi (2005); here constraints are odds, and may be wrong.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse import coo_array, csr_array
+from scipy.special import softmax
+
+from likewise.clustering.constraints import Constraints, Floats, Ints
+from likewise.clustering.geometry import Geometry, members
+
+SWEEPS = 20
+FIRST_WRONG, LEAST_WRONG = 0.05, 0.005  # the share of wrong answers: where its estimate begins, and its least
+UNSURE = 20  # answers that the first estimate counts as
+
+
+@dataclass(frozen=True, eq=False)
+class Odds:
+    """Answers among n items: pairs (m, 2), and +1 for same, -1 for different, nearer to 0 where they count less."""
+
+    n_items: int
+    ends: Ints
+    credit: Floats
+
+    @classmethod
+    def of(cls, given: Constraints) -> Odds:
+        ends = np.concatenate([given.must_link, given.cannot_link])
+        return cls(given.n_items, ends, np.clip(np.concatenate([given.must_weight, -given.cannot_weight]), -1, 1))
+
+    def __len__(self) -> int:
+        return len(self.ends)
+
+    def select(self, chosen: NDArray[np.bool_]) -> Odds:
+        return Odds(self.n_items, self.ends[chosen], self.credit[chosen])
+
+    def matrix(self, wrong: float) -> csr_array:
+        """(n, n) w, symmetric."""
+        w = self.credit * math.log((1 - wrong) / wrong)
+        i, j = self.ends.T
+        both = (np.concatenate([i, j]), np.concatenate([j, i]))
+        return coo_array((np.concatenate([w, w]), both), shape=(self.n_items, self.n_items)).tocsr()
+
+    def share_wrong(self, labels: Ints) -> float:
+        """The share of the answers that a partition denies, drawn towards `FIRST_WRONG` where they are few."""
+        together = labels[self.ends[:, 0]] == labels[self.ends[:, 1]]
+        weight = np.abs(self.credit)
+        denied = float(weight[together != (self.credit > 0)].sum())
+        return max(LEAST_WRONG, (denied + FIRST_WRONG * UNSURE) / (float(weight.sum()) + UNSURE))
+
+
+def join_groups(geometry: Geometry, fine: Ints, n_fine: int, odds: csr_array, n_clusters: int) -> list[tuple[int, int]]:
+    """Which groups of the fine partition (n,) are joined, first to last, until K are left: (into, other) each time."""
+    said = said_of_groups(fine, n_fine, odds)
+    groups = geometry.groups(fine, n_fine)
+    value = groups.gains() + said
+    np.fill_diagonal(value, -np.inf)
+    gone = np.zeros(n_fine, dtype=np.bool_)
+    joins = []
+    for _ in range(n_fine - n_clusters):
+        into, other = sorted(divmod(int(value.argmax()), n_fine))
+        joins.append((into, other))
+        groups.join(into, other)
+        said[into] += said[other]
+        said[:, into] += said[:, other]
+        gone[other] = True
+        row = groups.gains_of(into) + said[into]
+        row[gone] = row[into] = -np.inf
+        value[into] = value[:, into] = row
+        value[other] = value[:, other] = -np.inf
+    return joins
+
+
+def said_of_groups(fine: Ints, n_fine: int, odds: csr_array) -> Floats:
+    """(M, M) The sum of w over the pairs of each two groups."""
+    belongs = members(fine, n_fine)
+    return np.asarray((belongs.T @ odds @ belongs).toarray())
+
+
+def move_groups(geometry: Geometry, fine: Ints, n_fine: int, odds: csr_array, cluster: Ints, n_clusters: int) -> Ints:
+    """(M,) The clusters of the groups after those that are better off in another one have moved, best move first."""
+    groups, said = geometry.groups(fine, n_fine), said_of_groups(fine, n_fine, odds)
+    np.fill_diagonal(said, 0)
+    cluster, rows = cluster.copy(), np.arange(n_fine)
+    for _ in range(n_fine):
+        value = groups.places(cluster, n_clusters) + said @ np.eye(n_clusters)[cluster]  # (M, K)
+        value -= value[rows, cluster][:, None]
+        group, to = divmod(int(value.argmax()), n_clusters)
+        if value[group, to] < 1e-9:
+            break
+        cluster[group] = to
+    return cluster
+
+
+def clusters_after(joins: list[tuple[int, int]], n_fine: int) -> Ints:
+    """(M,) The cluster of each group, from 0, after some joins."""
+    group = np.arange(n_fine)
+    for into, other in reversed(joins):  # `into` may have been joined into another one later on
+        group[other] = into
+    while (group != group[group]).any():
+        group = group[group]
+    return np.asarray(np.unique(group, return_inverse=True)[1])
+
+
+def mean_field(geometry: Geometry, labels: Ints, odds: csr_array, n_clusters: int) -> Floats:
+    """(n, K) q, from a partition; half of the old q is kept in each sweep, so that neighbours do not swap for ever."""
+    q = np.eye(n_clusters)[labels]
+    for _ in range(SWEEPS):
+        q = (q + softmax(geometry.logits(q) + odds @ q, axis=1)) / 2
+    return np.asarray(q)

@@ -1,0 +1,119 @@
+"""Groups joined by geometry and answers: what answers decide, what they cannot, and how candidates are weighed."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from sklearn.cluster import KMeans
+from sklearn.datasets import make_blobs
+from sklearn.metrics import adjusted_rand_score
+
+from likewise import Pairs
+from likewise.clustering import Agglomeration
+from likewise.clustering.agglomeration import aligned, log_likelihood
+from likewise.clustering.constraints import read_constraints
+from likewise.clustering.geometry import Sphere
+from likewise.clustering.joining import Odds, clusters_after, join_groups, mean_field, move_groups
+from likewise.clustering.lsc import unit_rows
+
+NO_ODDS = Odds(6, np.empty((0, 2), dtype=np.int64), np.empty(0))
+ARC = np.array([0.0, 0.1, 0.2, 1.0, 1.1, 1.2])  # two groups of directions
+SPHERE = Sphere(np.stack([np.cos(ARC), np.sin(ARC)], axis=1), 1.0)
+EACH = np.arange(6)
+
+
+def odds_of(pairs: list[tuple[int, int]], same: list[float], n_items: int = 6) -> Odds:
+    return Odds.of(read_constraints(Pairs.from_arrays(pairs, same), n_items))
+
+
+def test_without_answers_the_nearest_groups_are_joined_first() -> None:
+    joins = join_groups(SPHERE, EACH, 6, NO_ODDS.matrix(0.05), 2)
+    assert clusters_after(joins, 6).tolist() == [0, 0, 0, 1, 1, 1]
+    assert {joins[0], joins[1]} <= {(0, 1), (1, 2), (3, 4), (4, 5)}
+
+
+def test_answers_outweigh_geometry() -> None:
+    odds = odds_of([(0, 3), (1, 4), (2, 5), (0, 1), (1, 2), (0, 2)], [1, 1, 1, 0, 0, 0])
+    joins = join_groups(SPHERE, EACH, 6, odds.matrix(0.05), 3)
+    assert clusters_after(joins, 6).tolist() == [0, 1, 2, 0, 1, 2]
+
+
+def test_chains_of_joins_end_in_one_cluster() -> None:
+    assert clusters_after([(2, 3), (1, 2), (0, 1)], 5).tolist() == [0, 0, 0, 0, 1]
+
+
+def test_a_group_moves_to_where_its_answers_are() -> None:
+    odds = odds_of([(2, 3), (2, 0)], [1, 0])
+    moved = move_groups(SPHERE, EACH, 6, odds.matrix(0.05), np.array([0, 0, 0, 1, 1, 1]), 2)
+    assert moved.tolist() == [0, 0, 1, 1, 1, 1]
+
+
+def test_no_group_moves_for_nothing() -> None:
+    best = np.array([0, 0, 0, 1, 1, 1])
+    assert move_groups(SPHERE, EACH, 6, NO_ODDS.matrix(0.05), best, 2).tolist() == best.tolist()
+
+
+def test_the_mean_field_is_where_its_equation_holds() -> None:
+    odds = odds_of([(2, 3)], [1]).matrix(0.05)
+    q = mean_field(SPHERE, np.array([0, 0, 0, 1, 1, 1]), odds, 2)
+    logits = SPHERE.logits(q) + odds @ q
+    expected = np.exp(logits) / np.exp(logits).sum(axis=1, keepdims=True)
+    assert q == pytest.approx(expected, abs=1e-3)
+
+
+def test_the_share_of_wrong_answers_is_counted() -> None:
+    labels = np.arange(1000) % 2
+    pairs = [(i, i + 2) for i in range(0, 900, 2)] + [(i, i + 1) for i in range(0, 100, 2)]
+    odds = odds_of(pairs, [1] * len(pairs), 1000)  # the last fifty are wrong
+    assert odds.share_wrong(labels) == pytest.approx(0.1, abs=0.005)
+    assert odds_of([(0, 2)], [1], 1000).share_wrong(labels) == pytest.approx(0.05, abs=0.005)  # one answer says little
+
+
+def test_a_likelihood_counts_the_four_cases() -> None:
+    odds = odds_of([(0, 1), (0, 2), (0, 3), (0, 4)], [1, 1, 0, 0])
+    together = odds.credit > 0
+    together[0] = False
+    expected = np.log(1.5 / 2) + np.log(1.5 / 4) + 2 * np.log(2.5 / 4)
+    assert log_likelihood(together, odds) == pytest.approx(expected)
+
+
+def test_clusters_are_brought_into_the_order_of_another() -> None:
+    q = unit_rows(np.random.default_rng(0).random((9, 3)))
+    assert (aligned(q[:, [2, 0, 1]], q) == q).all()
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_answers_find_what_k_means_does_not(seed: int) -> None:
+    """Wide clusters side by side, which k-means cuts across."""
+    X, y = make_blobs(300, centers=[[0, 0], [0, 3], [0, 6]], random_state=seed)
+    X *= [3, 1]
+    pairs = Pairs.from_labels(y, n=300, random_state=seed)
+    found = Agglomeration(n_clusters=3, random_state=seed).fit(X, pairs=pairs).labels_
+    alone = KMeans(3, n_init=10, random_state=seed).fit(X).labels_
+    assert adjusted_rand_score(y, found) > adjusted_rand_score(y, alone) + 0.1
+
+
+@pytest.mark.parametrize("wrong", [0.0, 0.1])
+def test_wrong_answers_are_outvoted_and_their_share_is_found(wrong: float) -> None:
+    X, y = make_blobs(400, centers=6, random_state=2, cluster_std=0.8)
+    pairs = Pairs.from_labels(y, n=800, random_state=0)
+    flipped = np.random.default_rng(0).random(800) < wrong
+    pairs = Pairs.from_arrays(np.stack([pairs.left, pairs.right], 1), np.where(flipped, 1 - pairs.same, pairs.same))
+    found = Agglomeration(n_clusters=6).fit(X, pairs=pairs)
+    assert adjusted_rand_score(y, found.labels_) > 0.91  # k-means alone: 0.92, so that wrong answers do no harm
+    assert found.wrong_ == pytest.approx(max(flipped.mean(), 0.005), abs=0.03)
+
+
+def test_the_same_seed_gives_the_same_clusters() -> None:
+    X, y = make_blobs(150, centers=4, random_state=2, cluster_std=2.0)
+    pairs = Pairs.from_labels(y, n=100, random_state=0)
+    first, second = (Agglomeration(n_clusters=4, random_state=5).fit(X, pairs=pairs).posterior_ for _ in range(2))
+    assert (first == second).all()
+
+
+@pytest.mark.parametrize("n", [2, 3, 5, 12])
+def test_a_few_items_are_enough(n: int) -> None:
+    X = np.random.default_rng(0).normal(size=(n, 3))
+    X[1] = X[0] + 5
+    labels = Agglomeration(n_clusters=2).fit(X, pairs=Pairs.from_arrays([(0, 1)], [0])).labels_
+    assert labels[0] != labels[1]
