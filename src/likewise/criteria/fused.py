@@ -15,7 +15,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, nullcontext
-from inspect import signature
 from typing import Any, Literal, Protocol
 
 import torch
@@ -67,7 +66,11 @@ def criterion(
         losses: Tensor = _EachLoss.apply(taking_part, make, target)  # type: ignore[no-untyped-call]
         return losses if rows is None else spread(losses, rows, len(logits))
     learn = torch.is_grad_enabled() and taking_part.requires_grad
-    value: Tensor = _TotalLoss.apply(taking_part, make, target, reduction == "mean", learn)[0]  # type: ignore[no-untyped-call]
+    settings = (make, target, reduction == "mean", learn)
+    if torch._C._are_functorch_transforms_active():
+        value: Tensor = _TransformedLoss.apply(taking_part, *settings)[0]  # type: ignore[no-untyped-call]
+    else:
+        value = _TotalLoss.apply(taking_part, *settings)  # type: ignore[no-untyped-call]
     return value
 
 
@@ -98,36 +101,60 @@ def _full_precision(device: str) -> AbstractContextManager[object]:
     return torch.autocast(device, enabled=False) if torch.is_autocast_enabled(device) else nullcontext()
 
 
-class _TotalLoss(torch.autograd.Function):
-    """The sum or mean of the losses of all pairs and, to learn from, its gradient, (b, K) in the kernel's type.
+def _total_loss(
+    logits: Tensor, make: MakeKernel, target: Grid | Listing, mean: bool, learn: bool
+) -> tuple[Tensor, Tensor]:
+    """The sum or mean of the losses of all pairs and, to learn from, its gradient, (b, K) in the kernel's type."""
+    with _full_precision(logits.device.type):
+        kernel = make(logits, learn)
+        batch = share_at_hand()
+        who = (batch.rank, batch.size) if batch.is_part else (0, 1)
+        wide = kernel.dtype if logits.device.type == "mps" else torch.float64
+        total = torch.zeros((), dtype=wide, device=logits.device)  # one place: small tensors kept would break up memory
+        count: float | Tensor = 0.0  # a number of pairs, or on the device, the sum of their weights
+        for part in target.parts(logits.shape[1], kernel.dtype, *who):
+            total.add_(_losses(kernel, part).sum(), alpha=part.share)
+            count = count + part.count()
+        for part, losses in _postponed(kernel, target.parts(logits.shape[1], kernel.dtype, *who)):
+            total.add_(losses.sum(), alpha=part.share)
+        if batch.is_part:
+            total, count = add_up(torch.stack([total, torch.as_tensor(count).to(total)]))
+        scale = _inverse(count) if mean else 1.0
+        value = (total * scale).to(kernel.dtype)
+        if not learn:
+            return value, torch.empty(0, device=logits.device)
+        gradient = add_up(kernel.gradient()) if batch.is_part else kernel.gradient()
+        return value, gradient.mul_(scale)
 
-    It is written so that `torch.func` can transform it: what the backward pass needs is an output.
-    """
+
+def _scaled(ctx: Any, upstream: Tensor) -> Tensor:
+    """The gradient of the total loss times what comes from upstream, cast last."""
+    logits, gradient = ctx.saved_tensors
+    return (_once(logits, gradient) * upstream.to(gradient.dtype)).to(logits.dtype)
+
+
+def _no_forward_mode(ctx: Any, *tangents: Any) -> Any:
+    raise RuntimeError(BACKWARD_ONLY)
+
+
+class _TotalLoss(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx: Any, logits: Tensor, *settings: Any) -> Tensor:
+        value, gradient = _total_loss(logits, *settings)
+        ctx.save_for_backward(logits, gradient)
+        return value
 
     @staticmethod
-    def forward(
-        logits: Tensor, make: MakeKernel, target: Grid | Listing, mean: bool, learn: bool
-    ) -> tuple[Tensor, Tensor]:
-        with _full_precision(logits.device.type):
-            kernel = make(logits, learn)
-            batch = share_at_hand()
-            who = (batch.rank, batch.size) if batch.is_part else (0, 1)
-            wide = kernel.dtype if logits.device.type == "mps" else torch.float64
-            total = torch.zeros((), dtype=wide, device=logits.device)
-            count: float | Tensor = 0.0  # a number of pairs, or on the device, the sum of their weights
-            for part in target.parts(logits.shape[1], kernel.dtype, *who):
-                total.add_(_losses(kernel, part).sum(), alpha=part.share)
-                count = count + part.count()
-            for part, losses in _postponed(kernel, target.parts(logits.shape[1], kernel.dtype, *who)):
-                total.add_(losses.sum(), alpha=part.share)
-            if batch.is_part:
-                total, count = add_up(torch.stack([total, torch.as_tensor(count).to(total)]))
-            scale = _inverse(count) if mean else 1.0
-            value = (total * scale).to(kernel.dtype)
-            if not learn:
-                return value, torch.empty(0, device=logits.device)
-            gradient = add_up(kernel.gradient()) if batch.is_part else kernel.gradient()
-            return value, gradient.mul_(scale)
+    def backward(ctx: Any, upstream: Tensor) -> tuple[Tensor | None, ...]:
+        return _scaled(ctx, upstream), None, None, None, None
+
+    jvp = staticmethod(_no_forward_mode)
+
+
+class _TransformedLoss(torch.autograd.Function):
+    """The same for `torch.func`, which wants the gradient as an output: for a small batch that takes a fifth longer."""
+
+    forward = staticmethod(_total_loss)
 
     @staticmethod
     def setup_context(ctx: Any, inputs: tuple[Any, ...], output: tuple[Tensor, Tensor]) -> None:
@@ -136,25 +163,16 @@ class _TotalLoss(torch.autograd.Function):
         ctx.save_for_backward(inputs[0], output[1])
 
     @staticmethod
-    def backward(ctx: Any, upstream: Tensor | None, _: None) -> tuple[Tensor | None, None, None, None, None]:
-        logits, gradient = ctx.saved_tensors
-        if upstream is None:
-            return None, None, None, None, None
-        scaled = _once(logits, gradient) * upstream.to(gradient.dtype)
-        return scaled.to(logits.dtype), None, None, None, None
+    def backward(ctx: Any, upstream: Tensor | None, _: None) -> tuple[Tensor | None, ...]:
+        return None if upstream is None else _scaled(ctx, upstream), None, None, None, None
 
-    @staticmethod
-    def jvp(ctx: Any, *tangents: Any) -> Any:
-        raise RuntimeError(BACKWARD_ONLY)
+    jvp = staticmethod(_no_forward_mode)
 
     @staticmethod
     def vmap(info: Any, in_dims: tuple[Any, ...], logits: Tensor, *settings: Any) -> tuple[Any, tuple[int, int]]:
-        values, gradients = zip(*(_TotalLoss.apply(one, *settings) for one in logits.unbind(in_dims[0])), strict=True)  # type: ignore[no-untyped-call]
+        each = (_TransformedLoss.apply(one, *settings) for one in logits.unbind(in_dims[0]))  # type: ignore[no-untyped-call]
+        values, gradients = zip(*each, strict=True)
         return (torch.stack(values), torch.stack(gradients)), (0, 0)
-
-
-# At each call torch binds the arguments to this signature; to make it anew takes as long as the loss of a small batch.
-_TotalLoss.forward.__signature__ = signature(_TotalLoss.forward)  # type: ignore[attr-defined]
 
 
 class _EachLoss(torch.autograd.Function):
@@ -181,9 +199,7 @@ class _EachLoss(torch.autograd.Function):
     def backward(ctx: Any, upstream: Tensor) -> tuple[Tensor, None, None]:
         return _EachGradient.apply(*ctx.saved_tensors, upstream, ctx.make, ctx.target), None, None  # type: ignore[no-untyped-call]
 
-    @staticmethod
-    def jvp(ctx: Any, *tangents: Any) -> Any:
-        raise RuntimeError(BACKWARD_ONLY)
+    jvp = staticmethod(_no_forward_mode)
 
     @staticmethod
     def vmap(info: Any, in_dims: tuple[Any, ...], logits: Tensor, *settings: Any) -> tuple[Tensor, int]:

@@ -90,7 +90,7 @@ class _Likelihood:
         self.dtype = torch.float64 if logits.dtype == torch.float64 else torch.float32
         self.floor = 1e-250 if self.dtype == torch.float64 else 1e-30  # below it, products of probabilities underflow
         self.p = torch.softmax(logits.to(self.dtype), 1)  # (b, K)
-        least, most = torch.stack(self.p.aminmax()).tolist() if len(logits) else (0.5, 0.5)
+        least, most = torch.stack(self.p.aminmax()).tolist() if logits.shape[0] else (0.5, 0.5)
         self.sure = most > NEAR_ONE or least < self.floor**0.5  # else floats hold all that is needed
         # s_hat and 1 - s_hat are at least the least p over K: only if that is below the floor can any pair's be
         self.extreme = least < self.floor * logits.shape[1]
@@ -121,7 +121,7 @@ class _Likelihood:
         if tile.skips_diagonal:
             loss.fill_diagonal_(0)
             slope.fill_diagonal_(0)
-        if self.learn and len(p_rows) == len(self.p):
+        if self.learn and p_rows.shape[0] == self.p.shape[0]:
             self.pull = slope @ p_columns
         elif self.learn:
             pull = self._pull()

@@ -159,7 +159,7 @@ def both_ways(matrix: Tensor, rows: slice, columns: slice) -> Tensor:
 
 def take(tensor: Tensor, rows: slice) -> Tensor:
     """`tensor[rows]`, which in a small batch is all of it, and slicing would cost as much as computing."""
-    return tensor if rows.stop - rows.start == len(tensor) else tensor[rows]
+    return tensor if rows.stop - rows.start == tensor.shape[0] else tensor[rows]
 
 
 ROWS, COLUMNS = 256, 1024  # a tile of floats is 1 MiB: the handful in use stay in the cache

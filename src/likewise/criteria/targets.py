@@ -74,7 +74,7 @@ class Tile:
     def count(self) -> float | Tensor:
         """How many pairs there are, or the sum of their weights."""
         if self.weight is None:
-            return self.share * (self.different.numel() - (len(self.different) if self.skips_diagonal else 0))
+            return self.share * (self.different.numel() - (self.different.shape[0] if self.skips_diagonal else 0))
         total = self.weight.sum()
         return self.share * (total - self.weight.diagonal().sum() if self.skips_diagonal else total)
 
@@ -123,7 +123,9 @@ def read_call(
         if pairs is not None or weight is not None:
             raise ValueError("A table has its pairs and their weights in it; leave out pairs and weight.")
         return Call(logits, Grid(b, same, self_pairs))
-    if any(given is not None and torch._C._functorch.is_batchedtensor(given) for given in (same, pairs, weight)):
+    if torch._C._are_functorch_transforms_active() and any(
+        given is not None and torch._C._functorch.is_batchedtensor(given) for given in (same, pairs, weight)
+    ):
         raise ValueError("vmap may map over the logits alone; write a loop where targets, pairs or weights differ.")
     same = same.to(logits.device)
     weight = None if weight is None else weight.to(logits.device)
@@ -152,7 +154,7 @@ def _read_labels(logits: Tensor, labels: Tensor, weight: Tensor | None, self_pai
         )
     if weight is not None:
         _check_values(None, weight)
-    least, most = torch.stack(labels.aminmax()).tolist() if len(labels) else (0, 0)
+    least, most = torch.stack(labels.aminmax()).tolist() if labels.shape[0] else (0, 0)
     rows = None
     if least < 0:
         rows = (labels >= 0).nonzero().flatten()
@@ -163,7 +165,7 @@ def _read_labels(logits: Tensor, labels: Tensor, weight: Tensor | None, self_pai
         weight = None if weight is None else weight[rows[:, None], rows]
     if most >= 1 << 24:  # more than float32 can count to
         labels = torch.unique(labels, return_inverse=True)[1]
-    return Call(logits, Grid(len(logits), LabelTable(labels.to(torch.float32), weight=weight), self_pairs), rows)
+    return Call(logits, Grid(logits.shape[0], LabelTable(labels.to(torch.float32), weight=weight), self_pairs), rows)
 
 
 def _read_listing(b: int, same: Tensor, pairs: Tensor, weight: Tensor | None, self_pairs: bool) -> Listing:
