@@ -144,7 +144,7 @@ REFUSED = {
     "no labels": "The processes of this job were given other batches each",
     "order": "The processes of this job do not have the same batch at step 1 of epoch 1 (step 1 of the run): give",
     "length": "The processes of this job do not agree: this one was given",
-    "settings": "The processes of this job do not agree: this one was given 7 steps an epoch, n_classes=0 and Set",
+    "settings": "The processes of this job do not agree: this one was given 7 steps per epoch, n_classes=0 and Set",
     "sampler": "The DistributedSampler is for process 1 of 4, and this is process",
     "sizes": "The processes of this job ",
 }

@@ -170,7 +170,7 @@ class _Divergence:
         return gradient.scatter_(1, peak, -gradient.sum(1, keepdim=True))
 
     def in_log_space(self, part: Tile | Listing, count: int) -> Tensor:
-        raise NotImplementedError  # for nothing is postponed
+        raise AssertionError("KCL postpones no pair, so none is shown again.")
 
     def _loss_and_slope(
         self, kl: Tensor, infinite: Tensor | None, same: Tensor, weight: Tensor | None

@@ -159,8 +159,8 @@ def _check_common(settings: Settings, n_classes: int, steps: int) -> None:
     """Refuse what would make the processes of a job do other things each; only the device may be a process's own."""
     if not is_common(repr((dataclasses.replace(settings, device="cpu"), n_classes, steps)).encode()):
         raise InputError(
-            f"The processes of this job do not agree: this one was given {steps} steps an epoch, n_classes={n_classes} "
-            f"and {settings}; give all of them the same."
+            f"The processes of this job do not agree: this one was given {steps} steps per epoch, "
+            f"n_classes={n_classes} and {settings}; give all of them the same."
         )
 
 
