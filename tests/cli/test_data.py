@@ -59,11 +59,12 @@ def test_list_says_what_is_where(tmp_path: Path) -> None:
     (tmp_path / "images_background.zip").touch()
     result = CliRunner().invoke(app, ["list", "--data", str(tmp_path)])
     assert result.output.splitlines() == [
-        "digits    embedded in scikit-learn",
-        f"mnist     not found; run `likewise data get mnist --data {tmp_path}`",
-        f"cifar10   {tmp_path}/cifar10",
-        f"cifar100  not found; run `likewise data get cifar100 --data {tmp_path}`",
-        f"omniglot  incomplete, without images_evaluation.zip; run `likewise data get omniglot --data {tmp_path}`",
+        "digits        embedded in scikit-learn",
+        f"mnist         not found; run `likewise data get mnist --data {tmp_path}`",
+        f"fashion-mnist not found; run `likewise data get fashion-mnist --data {tmp_path}`",
+        f"cifar10       {tmp_path}/cifar10",
+        f"cifar100      not found; run `likewise data get cifar100 --data {tmp_path}`",
+        f"omniglot      incomplete, without images_evaluation.zip; run `likewise data get omniglot --data {tmp_path}`",
     ]
 
 

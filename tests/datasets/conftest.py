@@ -18,3 +18,14 @@ def real_data() -> Callable[[str], Path]:
         return Path(data)
 
     return folder_with
+
+
+@pytest.fixture
+def real_file() -> Callable[[str], Path]:
+    def path_of(name: str) -> Path:
+        path = Path(os.environ.get("LIKEWISE_DATA") or "no folder") / name
+        if not path.is_file():
+            pytest.skip(f"LIKEWISE_DATA is not set to a folder that holds {name}")
+        return path
+
+    return path_of

@@ -256,7 +256,7 @@ def test_folder_that_cannot_be_written(server: Server, tmp_path: Path) -> None:
 
 
 def test_names_and_mirrors_that_cannot_be(server: Server, tmp_path: Path) -> None:
-    with pytest.raises(InputError, match="digits are part of scikit-learn; what can be downloaded is mnist, cifar10"):
+    with pytest.raises(InputError, match="scikit-learn; what can be downloaded is mnist, fashion-mnist, cifar10"):
         download.get("digits", tmp_path)
     with pytest.raises(InputError, match="no data set called 'imagenet'"):
         download.get("imagenet", tmp_path)

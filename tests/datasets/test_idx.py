@@ -13,7 +13,7 @@ import pytest
 import torch
 
 from likewise.datasets import load, load_idx
-from likewise.datasets.idx import MNIST_MEAN, MNIST_STD, read_idx
+from likewise.datasets.idx import FASHION_MNIST_MEAN, FASHION_MNIST_STD, MNIST_MEAN, MNIST_STD, read_idx
 from likewise.datasets.statistics import channel_statistics
 from likewise.errors import InputError
 
@@ -52,6 +52,15 @@ def test_found_through_the_environment_and_in_the_data_folder_itself(
     write_set(tmp_path / "flat")
     monkeypatch.setenv("LIKEWISE_DATA", str(tmp_path / "flat"))
     assert len(load("mnist").train) == 5
+
+
+def test_fashion_mnist_is_looked_for_in_its_own_folder_alone(tmp_path: Path) -> None:
+    write_set(tmp_path / "flat")  # MNIST's files, which have the same names
+    with pytest.raises(InputError, match=f"^fashion-mnist/train-images-idx3-ubyte.gz is not in {tmp_path}/flat; run"):
+        load("fashion-mnist", tmp_path / "flat")
+    write_set(tmp_path / "flat" / "fashion-mnist")
+    fashion = load("fashion-mnist", tmp_path / "flat")
+    assert (fashion.name, len(fashion.train), len(fashion.test)) == ("fashion-mnist", 5, 2)
 
 
 def test_other_sets_of_the_same_names_have_their_own_statistics(tmp_path: Path) -> None:
@@ -127,3 +136,12 @@ def test_real_mnist(real_data: Callable[[str], Path]) -> None:
     mean, std = channel_statistics(mnist.train.inputs)
     assert mean == pytest.approx(MNIST_MEAN, abs=1e-4)
     assert std == pytest.approx(MNIST_STD, abs=1e-4)
+
+
+def test_real_fashion_mnist(real_data: Callable[[str], Path]) -> None:
+    fashion = load("fashion-mnist", real_data("fashion-mnist"))
+    assert fashion.train.labels.bincount().tolist() == [6000] * 10
+    assert fashion.test.inputs.shape == (10_000, 1, 28, 28)
+    mean, std = channel_statistics(fashion.train.inputs)
+    assert mean == pytest.approx(FASHION_MNIST_MEAN, abs=1e-4)
+    assert std == pytest.approx(FASHION_MNIST_STD, abs=1e-4)

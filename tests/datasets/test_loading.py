@@ -25,7 +25,7 @@ def test_argument_then_environment_then_here(monkeypatch: pytest.MonkeyPatch) ->
 
 def test_unknown_name_lists_the_known_ones() -> None:
     with pytest.raises(
-        InputError, match="no data set called 'imagenet'; choose one of digits, mnist, cifar10, cifar100"
+        InputError, match="no data set called 'imagenet'; choose one of digits, mnist, fashion-mnist, cifar10, cifar100"
     ):
         load("imagenet")
 

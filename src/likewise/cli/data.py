@@ -10,7 +10,7 @@ from likewise.cli.options import Data
 
 # The rooms are imported inside the commands: they bring torch, and `likewise --help` must not wait for it.
 
-DownloadName = Literal["mnist", "cifar10", "cifar100", "omniglot"]
+DownloadName = Literal["mnist", "fashion-mnist", "cifar10", "cifar100", "omniglot"]
 
 app = typer.Typer(help="Download data sets, and see which are there.", no_args_is_help=True)
 
@@ -35,7 +35,7 @@ def list_sets(data: Data = None) -> None:
     from likewise.datasets.found import survey
     from likewise.datasets.places import get_command
 
-    typer.echo("digits    embedded in scikit-learn")
+    typer.echo("digits        embedded in scikit-learn")
     for found in survey(data):
         if not found.missing:
             what = ", ".join(map(str, sorted({path.parent for path in found.paths})))
@@ -43,4 +43,4 @@ def list_sets(data: Data = None) -> None:
             what = f"incomplete, without {', '.join(found.missing)}; run `{get_command(found.name, data)}`"
         else:
             what = f"not found; run `{get_command(found.name, data)}`"
-        typer.echo(f"{found.name:<9} {what}")
+        typer.echo(f"{found.name:<13} {what}")

@@ -28,7 +28,7 @@ NetworkName = Literal[
     "resnet101",
     "mlp",
 ]
-DatasetName = Literal["digits", "mnist", "cifar10", "cifar100"]
+DatasetName = Literal["digits", "mnist", "fashion-mnist", "cifar10", "cifar100"]
 SemiMethod = Literal["supervised", "pseudo-label", "pi-model", "vat", "spn-mcl", "pseudo-mcl", "pseudo-mcl+"]
 ClusterMethod = Literal[
     "k-means",

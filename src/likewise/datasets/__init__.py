@@ -10,8 +10,9 @@ from likewise.datasets.augment import Augmentation, normalise
 from likewise.datasets.chunks import ItemStream
 from likewise.datasets.cifar import load_cifar10, load_cifar100
 from likewise.datasets.digits import load_digits
+from likewise.datasets.feature_set import load_feature_set
 from likewise.datasets.folder import load_folder
-from likewise.datasets.idx import load_idx, load_mnist
+from likewise.datasets.idx import load_fashion_mnist, load_idx, load_mnist
 from likewise.datasets.image_files import ImageFiles, load_images
 from likewise.datasets.imagenet import list_imagenet, random_classes
 from likewise.datasets.items import DataSet, Items
@@ -47,6 +48,7 @@ __all__ = [
     "list_imagenet",
     "load",
     "load_arrays",
+    "load_feature_set",
     "load_folder",
     "load_idx",
     "load_images",
@@ -58,7 +60,7 @@ __all__ = [
     "random_classes",
 ]
 
-NAMES = ("digits", "mnist", "cifar10", "cifar100")
+NAMES = ("digits", "mnist", "fashion-mnist", "cifar10", "cifar100")
 
 
 def load(name: str, data: Path | str | None = None) -> DataSet:
@@ -72,6 +74,8 @@ def load(name: str, data: Path | str | None = None) -> DataSet:
             return load_digits()
         case "mnist":
             return load_mnist(data)
+        case "fashion-mnist":
+            return load_fashion_mnist(data)
         case "cifar10":
             return load_cifar10(data)
         case "cifar100":

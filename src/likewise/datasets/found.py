@@ -12,6 +12,7 @@ from likewise.datasets.places import find
 # For each set the files that it needs, each with the forms that will do; the first is what `get` downloads.
 NEEDED: dict[str, tuple[tuple[str, ...], ...]] = {
     "mnist": tuple((f"{file}.gz", file) for file in MNIST_FILES),
+    "fashion-mnist": tuple((f"{file}.gz", file) for file in MNIST_FILES),
     "cifar10": ((CIFAR10.archive, CIFAR10.folder),),
     "cifar100": ((CIFAR100.archive, CIFAR100.folder),),
     "omniglot": tuple((f"images_{part}.zip", f"images_{part}") for part in ("background", "evaluation")),

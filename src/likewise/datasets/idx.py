@@ -21,6 +21,7 @@ from likewise.datasets.unpacking import gunzip
 from likewise.errors import InputError
 
 MNIST_MEAN, MNIST_STD = (0.1307,), (0.3081,)
+FASHION_MNIST_MEAN, FASHION_MNIST_STD = (0.2860,), (0.3530,)
 MNIST_FILES = (
     "train-images-idx3-ubyte",
     "train-labels-idx1-ubyte",
@@ -33,9 +34,12 @@ SOUND_COPY = "replace it with a sound copy"
 
 def load_mnist(data: Path | str | None = None) -> DataSet:
     """The 60,000 and 10,000 handwritten digits, from `mnist/` in the data folder."""
-    paths = [locate("mnist", (f"{file}.gz", file), data) for file in MNIST_FILES]
-    train, test = _read_both(paths, 10, get_again("mnist", data))
-    return DataSet("mnist", train, test, MNIST_MEAN, MNIST_STD)
+    return DataSet("mnist", *_read_set("mnist", data), MNIST_MEAN, MNIST_STD)
+
+
+def load_fashion_mnist(data: Path | str | None = None) -> DataSet:
+    """The 60,000 and 10,000 pictures of clothes, from `fashion-mnist/` in the data folder."""
+    return DataSet("fashion-mnist", *_read_set("fashion-mnist", data), FASHION_MNIST_MEAN, FASHION_MNIST_STD)
 
 
 def load_idx(folder: Path | str) -> DataSet:
@@ -71,6 +75,11 @@ def read_idx(path: Path | str, dimensions: int, remedy: str = SOUND_COPY) -> NDA
     if promised != held:
         raise InputError(f"{path} holds {held} bytes where its header promises {promised}; {remedy}.")
     return np.frombuffer(content, np.uint8, offset=header).reshape(shape).copy()  # writable, as torch wants it
+
+
+def _read_set(name: str, data: Path | str | None) -> tuple[Items, Items]:
+    paths = [locate(name, (f"{file}.gz", file), data) for file in MNIST_FILES]
+    return _read_both(paths, 10, get_again(name, data))
 
 
 def _read_both(paths: list[Path], n_classes: int | None, remedy: str) -> tuple[Items, Items]:

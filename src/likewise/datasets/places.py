@@ -9,6 +9,8 @@ from pathlib import Path
 
 from likewise.errors import InputError
 
+OWN_FOLDER = ("fashion-mnist",)  # its files have MNIST's names, so that only their folder tells them apart
+
 
 def data_folder(data: Path | str | None = None) -> Path:
     """The folder that holds `mnist/`, `cifar10/`, ...: the argument, else LIKEWISE_DATA, else `data` right here."""
@@ -16,13 +18,13 @@ def data_folder(data: Path | str | None = None) -> Path:
 
 
 def find(name: str, files: Sequence[str], data: Path | str | None = None) -> Path | None:
-    """The first of the files (or folders) that is in the set's own folder or in the data folder itself."""
+    """The first of the files (or folders) that is in the set's own folder or in the data folder itself.
+
+    A set of `OWN_FOLDER` is looked for in its own folder alone.
+    """
     folder = data_folder(data)
-    for file in files:
-        for place in (folder / name / file, folder / file):
-            if place.exists():
-                return place
-    return None
+    folders = [folder / name] if name in OWN_FOLDER else [folder / name, folder]
+    return next((place / file for file in files for place in folders if (place / file).exists()), None)
 
 
 def locate(name: str, files: Sequence[str], data: Path | str | None = None) -> Path:
