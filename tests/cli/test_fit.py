@@ -296,7 +296,7 @@ def test_items_that_cannot_be_used(blobs: Path, run: Run, fit_blobs: Run) -> Non
     ("option", "value", "message"),
     [
         ("--network", "lent", "'lent' is not one of 'lenet', "),
-        ("--network", "vgg8", "vgg8 takes images, but the items are vectors of 2 features; use mlp."),
+        ("--network", "vgg8", "vgg8 takes images, but the items are vectors of 2 features; use mlp or linear."),
         ("--noise", "much", "--noise must be a rate from 0 to below 0.5, or learn, got 'much'."),
         ("--noise", "0.5", "--noise must be a rate from 0 to below 0.5"),
         ("--classes", "61", "--classes is 61, but there are 60 items; give fewer."),
@@ -364,6 +364,33 @@ def test_arrays_are_fitted_by_row_number(blobs: Path, run: Run) -> None:
     kept = Pairs.read(blobs / "new" / "answers.parquet")
     assert kept.ids is None
     assert kept.left.tolist() == pairs.left.tolist()
+
+
+def test_a_linear_network_on_vectors_of_unit_length(blobs: Path, photos: Path, fit_blobs: Run, run: Run) -> None:
+    result = fit_blobs(blobs, blobs / "new", "--network", "linear", "--unit-length")
+    assert result.exit_code == 0, result.output
+    model = PairClassifier.load(blobs / "new")
+    assert (model.network, model.unit_length, model.input_form_.unit_length) == ("linear", True, True)
+    np.save(blobs / "longer.npy", 8 * np.load(blobs / "blobs.npy"))
+    for name in ("blobs", "longer"):
+        predicted = run("predict", blobs / "new", blobs / f"{name}.npy", "--out", blobs / f"{name}-found.csv")
+        assert predicted.exit_code == 0, predicted.output
+    assert (blobs / "blobs-found.csv").read_text() == (blobs / "longer-found.csv").read_text()
+    refused = fit_blobs(blobs, blobs / "new", "--network", "linear")
+    assert (refused.exit_code, "begun with another --unit-length (True, now False)" in refused.stderr) == (2, True)
+    result = run(
+        "fit",
+        photos / "photos",
+        "--pairs",
+        photos / "answers.csv",
+        "--classes",
+        3,
+        "--unit-length",
+        "--out",
+        photos / "new",
+    )
+    assert "unit_length is for feature vectors, and these items are images; leave it out." in result.stderr
+    assert (result.exit_code, (photos / "new").exists()) == (2, False)
 
 
 def test_a_lost_model_is_made_again_from_the_stages(blobs: Path, fit_blobs: Run) -> None:

@@ -80,6 +80,21 @@ def test_a_fit_is_seen_through_its_answers(run: Run, blobs: Path) -> None:
     assert "ce needs class labels" in refused.output
 
 
+def test_a_linear_network_on_vectors_of_unit_length(run: Run, blobs: Path, fit_blobs: Run) -> None:
+    fit_blobs(blobs, blobs / "unit", "--network", "linear", "--unit-length")
+    ran = run("landscape", blobs / "unit", *SMALL, "--loss", "mcl", "--out", blobs / "s.npz")
+    assert ran.exit_code == 0, ran.output
+    table = np.genfromtxt(blobs / "blobs.csv", delimiter=",", names=True, dtype=None, encoding="utf-8")
+    longer = [(name, 7 * x, 7 * y) for name, x, y in table.tolist()]
+    np.savetxt(blobs / "longer.csv", longer, fmt="%s", delimiter=",", header="id,width,height", comments="")
+    again = ("--items", blobs / "longer.csv", "--out", blobs / "t.npz")
+    assert run("landscape", blobs / "unit", *SMALL, "--loss", "mcl", *again).exit_code == 0
+    surface = Surface.load(blobs / "s.npz")
+    assert surface.about["network"] == "linear"
+    np.testing.assert_allclose(surface["mcl"], Surface.load(blobs / "t.npz")["mcl"], rtol=1e-4)
+    assert np.ptp(surface["mcl"]) > 0.01
+
+
 @pytest.mark.parametrize(
     ("options", "message"),
     [

@@ -84,7 +84,8 @@ def run(path: Path, items: np.ndarray) -> tuple[Tensor, dict[str, str]]:
 
 
 @pytest.mark.parametrize(
-    ("name", "shape"), [("lenet", (1, 8, 9)), ("vgg8", (3, 32, 32)), ("resnet18", (3, 6, 6)), ("mlp", (2, 3, 3))]
+    ("name", "shape"),
+    [("lenet", (1, 8, 9)), ("vgg8", (3, 32, 32)), ("resnet18", (3, 6, 6)), ("mlp", (2, 3, 3)), ("linear", (2, 3, 3))],
 )
 @pytest.mark.usefixtures("silence")
 def test_the_file_takes_bytes_and_agrees(name: str, shape: tuple[int, ...], tmp_path: Path) -> None:
@@ -100,6 +101,21 @@ def test_the_file_takes_bytes_and_agrees(name: str, shape: tuple[int, ...], tmp_
     assert expected.std(0).max() > 0.01  # else any file that ignores the items would do
     torch.testing.assert_close(found, expected, atol=2e-5, rtol=0)
     assert about["name"] == "images"
+
+
+@pytest.mark.usefixtures("silence")
+def test_vectors_are_brought_to_unit_length_in_the_file(tmp_path: Path) -> None:
+    network = opinionated(build("linear", 6, (4,), seed=0), (4,))
+    export(network, tmp_path / "model.onnx", unit_length=True)
+    items = 50 * torch.randn(9, 4, generator=torch.Generator().manual_seed(0))
+    items[3], items[4] = 0, items[4] * 1e30  # whose squares overflow
+    found, about = run(tmp_path / "model.onnx", items.numpy())
+    rows = nn.functional.normalize(items.double()).float()
+    expected = by_formula(network, (rows - torch.tensor([0.3, 0.4, 0.5, 0.6])) / torch.tensor([0.2, 0.25, 0.3, 0.35]))
+    torch.testing.assert_close(found, expected, atol=1e-5, rtol=0)
+    assert about["likewise.input"] == "float32: the features, not normalised"
+    with pytest.raises(InputError, match=r"unit_length is for feature vectors, and input_shape is \(1, 8, 8\)"):
+        export(build("lenet", 6, (1, 8, 8)), tmp_path / "images.onnx", (1, 8, 8), unit_length=True)
 
 
 class Own(nn.Module):

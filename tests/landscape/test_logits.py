@@ -69,7 +69,13 @@ def test_blocks_are_the_network(
 
 @pytest.mark.parametrize("recompute", [True, False])
 @pytest.mark.parametrize(
-    ("name", "shape"), [(PreActResNet(3, (1, 8, 8), (1, 1), bottleneck=False), (1, 8, 8)), ("lenet", (1, 8, 8))]
+    ("name", "shape"),
+    [
+        (PreActResNet(3, (1, 8, 8), (1, 1), bottleneck=False), (1, 8, 8)),
+        ("lenet", (1, 8, 8)),
+        ("linear", (6,)),
+        ("linear", (1, 3, 3)),
+    ],
 )
 def test_any_network_is_the_network(
     name: str | nn.Module,

@@ -9,7 +9,7 @@ from torch import nn
 from likewise.errors import InputError
 from likewise.networks import NAMES, build
 
-CONVOLUTIONAL = [name for name in NAMES if name != "mlp"]
+CONVOLUTIONAL = [name for name in NAMES if name not in ("mlp", "linear")]
 # One of each kind, with images as small as it takes, so that the arithmetic is quick.
 SMALL = [
     ("lenet", (3, 8, 8)),
@@ -17,6 +17,7 @@ SMALL = [
     ("omniglot", (3, 16, 16)),
     ("resnet18", (3, 8, 8)),
     ("mlp", (20,)),
+    ("linear", (20,)),
 ]
 
 
@@ -29,9 +30,9 @@ def seeded(name: str, shape: tuple[int, ...], n_classes: int = 10) -> nn.Module:
     return build(name, n_classes, shape)
 
 
-def test_names_are_those_of_the_paper_and_one_of_ours() -> None:
+def test_names_are_those_of_the_paper_and_two_of_ours() -> None:
     assert NAMES[:6] == ("lenet", "vgg8", "vgg11", "vgg13", "vgg16", "omniglot")
-    assert NAMES[6:] == ("conv4-wide", "conv4", "resnet18", "resnet34", "resnet50", "resnet101", "mlp")
+    assert NAMES[6:] == ("conv4-wide", "conv4", "resnet18", "resnet34", "resnet50", "resnet101", "mlp", "linear")
 
 
 @pytest.mark.parametrize("shape", [(1, 32, 32), (3, 32, 32), (3, 64, 32), (5, 45, 70), (2, 105, 105)])
@@ -60,6 +61,8 @@ def test_shapes_for_any_size_and_channel_count(name: str, shape: tuple[int, int,
         ("resnet101", (3, 32, 32), 2048),
         ("mlp", (64,), 256),
         ("mlp", (1, 8, 8), 256),
+        ("linear", (64,), 64),
+        ("linear", (3, 8, 9), 216),
     ],
 )
 def test_number_of_features(name: str, shape: tuple[int, ...], n_features: int) -> None:
@@ -119,8 +122,13 @@ def test_no_bias_before_batch_norm(name: str) -> None:
     assert biased == ["last"]
 
 
+def test_the_features_of_a_linear_network_are_the_items_flattened() -> None:
+    x = images((4, 3, 2, 2))
+    assert torch.equal(seeded("linear", (3, 2, 2)).features(x), x.reshape(4, 12))  # type: ignore[operator]
+
+
 def test_unknown_name_lists_the_names() -> None:
-    with pytest.raises(InputError, match=r"'vgg19'; choose one of lenet, vgg8, .*, mlp\.$"):
+    with pytest.raises(InputError, match=r"'vgg19'; choose one of lenet, vgg8, .*, mlp, linear\.$"):
         build("vgg19", 10, (3, 32, 32))
 
 
@@ -146,8 +154,10 @@ def test_too_small_images_are_told_the_minimum_and_a_network_that_fits(
 
 
 @pytest.mark.parametrize("name", CONVOLUTIONAL)
-def test_vectors_are_sent_to_the_mlp(name: str) -> None:
-    with pytest.raises(InputError, match=f"{name} takes images, but the items are vectors of 64 features; use mlp"):
+def test_vectors_are_sent_to_networks_that_take_them(name: str) -> None:
+    with pytest.raises(
+        InputError, match=f"{name} takes images, but the items are vectors of 64 features; use mlp or linear"
+    ):
         build(name, 10, (64,))
 
 

@@ -12,7 +12,18 @@ from likewise.cli.discovery_words import introduction, outcome, similarity_in_wo
 from likewise.cli.fitted import training_seconds
 from likewise.cli.fitting import Told, fit_into
 from likewise.cli.items import Given, features_or_images
-from likewise.cli.options import Device, Grey, Network, Precision, Processes, Seed, Size, Strict, SyncBatchNorm
+from likewise.cli.options import (
+    Device,
+    Grey,
+    Network,
+    Precision,
+    Processes,
+    Seed,
+    Size,
+    Strict,
+    SyncBatchNorm,
+    UnitLength,
+)
 from likewise.cli.predictions import prediction_rows, write_csv
 from likewise.cli.processes import take_part
 from likewise.cli.teacher import Images, Teacher, known_items, saved_similarity
@@ -56,6 +67,7 @@ def discover(
         int | None, typer.Option(min=1, help="Epochs of learning what is the same; by default 600 to 5,000 steps.")
     ] = None,
     epochs: Annotated[int, typer.Option(min=1, help="Epochs of learning the classes, in each of two rounds.")] = 10,
+    unit_length: UnitLength = False,
     size: Size = 32,
     grey: Grey = False,
     strict: Strict = False,
@@ -74,6 +86,7 @@ def discover(
         "grouped": grouped,
         "similarity_epochs": similarity_epochs,
         "epochs": epochs,
+        "unit_length": unit_length,
         "size": size,
         "grey": grey,
         "seed": seed,
@@ -101,7 +114,7 @@ def _told(
         return known_items(known, unknown, images, arguments["classes"], arguments["grouped"])
     if similarity is None:
         raise InputError("There is nothing to learn from what is the same; give --known or --similarity.")
-    for name in ("network", "similarity_epochs", "grouped"):
+    for name in ("network", "similarity_epochs", "grouped", "unit_length"):
         if arguments[name]:
             option = "--" + name.replace("_", "-")
             raise InputError(f"{option} is for learning a similarity, and --similarity has one; leave {option} out.")
@@ -157,6 +170,7 @@ def _learn_similarity(teacher: Teacher, out: Path, arguments: dict[str, Any]) ->
     learned = SimilarityNetwork(
         arguments["network"],
         epochs=arguments["similarity_epochs"],
+        unit_length=arguments["unit_length"],
         image_size=arguments["size"],
         device=arguments["device"],
         precision=arguments["precision"],

@@ -38,6 +38,7 @@ def export(
             mean=form.mean,
             std=form.std,
             images=form.images,
+            unit_length=form.unit_length,
             outputs=model.naming_.columns[found].tolist(),
             class_names=[str(name) for name in model.classes_[found].tolist()],
         )

@@ -28,6 +28,7 @@ from likewise.cli.options import (
     Size,
     Strict,
     SyncBatchNorm,
+    UnitLength,
 )
 from likewise.cli.processes import take_part
 from likewise.errors import InputError
@@ -61,6 +62,7 @@ def fit(
     patience: Annotated[
         int, typer.Option(min=0, help="Epochs without a better held-out loss before a stage ends; 0: never.")
     ] = 0,
+    unit_length: UnitLength = False,
     size: Size = 32,
     grey: Grey = False,
     strict: Strict = False,
@@ -83,6 +85,7 @@ def fit(
         "unlabelled": unlabelled,
         "held_out": held_out,
         "patience": patience,
+        "unit_length": unit_length,
         "size": size,
         "grey": grey,
         "seed": seed,

@@ -48,7 +48,10 @@ FURTHER = {
 }
 
 
-LATER = {"precision": "auto"}  # arguments that earlier versions did not have, and what stands for them there
+LATER = {
+    "precision": "auto",
+    "unit_length": False,
+}  # arguments that earlier versions did not have, and what stands for them there
 
 RECORD: dict[str, Any] = {
     "command": str,

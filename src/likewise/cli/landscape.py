@@ -135,6 +135,7 @@ def _fitted(
 ) -> tuple[list[nn.Module], tuple[FixedBatch, ...], dict[str, Any]]:
     """Runs of `fit`, on the answers of the first."""
     from likewise.estimators import PairClassifier
+    from likewise.estimators.inputs import of_unit_length
     from likewise.landscape.fixed_batches import answered_batches
 
     fits = [require_fit(run) for run in runs]
@@ -143,9 +144,15 @@ def _fitted(
     given = read_all(open_for(model, path, columns=fits[0].columns))
     check_shape(given.items, model, path)
     answers = find_answers(read_answers(runs[0], fits[0])[0], given)
-    form = model.input_form_
+    form, inputs = model.input_form_, given.items.inputs
     batches = answered_batches(
-        given.items.inputs, answers, n=items, batch_size=batch_size, seed=seed, mean=form.mean, std=form.std
+        of_unit_length(inputs) if form.unit_length else inputs,
+        answers,
+        n=items,
+        batch_size=batch_size,
+        seed=seed,
+        mean=form.mean,
+        std=form.std,
     )
     names = {"network": type(model.network_).__name__.lower(), "runs": [run.name for run in runs]}
     return [each.network_ for each in models], batches, names

@@ -27,6 +27,7 @@ NetworkName = Literal[
     "resnet50",
     "resnet101",
     "mlp",
+    "linear",
 ]
 DatasetName = Literal["digits", "mnist", "fashion-mnist", "cifar10", "cifar100"]
 SemiMethod = Literal["supervised", "pseudo-label", "pi-model", "vat", "spn-mcl", "pseudo-mcl", "pseudo-mcl+"]
@@ -100,6 +101,9 @@ OnDisk = Annotated[
 ]
 
 # How something is learned
+UnitLength = Annotated[
+    bool, typer.Option("--unit-length", help="Bring each feature vector to length 1 first, as suits embeddings.")
+]
 Network = Annotated[NetworkName | None, typer.Option(help="The network; by default what suits the items.")]
 BatchSize = Annotated[int, typer.Option(min=2, help="Items per batch.")]
 LearningRate = Annotated[float, typer.Option(help="The highest learning rate of the schedule.")]

@@ -27,6 +27,7 @@ from likewise.cli.options import (
     Size,
     Strict,
     SyncBatchNorm,
+    UnitLength,
 )
 from likewise.cli.processes import take_part
 
@@ -57,6 +58,7 @@ def semi(
     held_out: Annotated[
         float, typer.Option(min=0, max=0.5, help="The share of the labels that is kept back to measure with.")
     ] = 0.0,
+    unit_length: UnitLength = False,
     size: Size = 32,
     grey: Grey = False,
     strict: Strict = False,
@@ -78,6 +80,7 @@ def semi(
         "learning_rate": learning_rate,
         "epsilon": epsilon,
         "held_out": held_out,
+        "unit_length": unit_length,
         "size": size,
         "grey": grey,
         "seed": seed,

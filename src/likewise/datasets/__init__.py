@@ -25,6 +25,7 @@ from likewise.datasets.statistics import channel_statistics, column_statistics
 from likewise.datasets.stream import load_items, open_items
 from likewise.datasets.strong import Strong
 from likewise.datasets.table import load_table
+from likewise.datasets.unit_length import UnitLengthOnDisk, to_unit_length
 from likewise.errors import InputError
 
 __all__ = [
@@ -40,6 +41,7 @@ __all__ = [
     "Items",
     "Jitter",
     "Strong",
+    "UnitLengthOnDisk",
     "channel_statistics",
     "column_statistics",
     "image_tensor",
@@ -58,6 +60,7 @@ __all__ = [
     "normalise",
     "open_items",
     "random_classes",
+    "to_unit_length",
 ]
 
 NAMES = ("digits", "mnist", "fashion-mnist", "cifar10", "cifar100")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -15,10 +15,12 @@ from likewise.datasets import (
     Augmentation,
     ImagesOnDisk,
     Jitter,
+    UnitLengthOnDisk,
     channel_statistics,
     column_statistics,
     image_tensor,
     load_images,
+    to_unit_length,
 )
 from likewise.distributed import agreed
 from likewise.errors import InputError
@@ -35,19 +37,20 @@ class InputForm:
     shape: tuple[int, ...]  # (C, H, W) or (d,)
     mean: tuple[float, ...]
     std: tuple[float, ...]
+    unit_length: bool = False  # whether features are brought to length 1 before they are normalised
 
     @property
     def images(self) -> bool:
         return len(self.shape) == 3
 
     @classmethod
-    def of(cls, inputs: Tensor) -> InputForm:
-        """The form of these items, normalised by their own mean and deviation."""
+    def of(cls, inputs: Tensor, unit_length: bool = False) -> InputForm:
+        """The form of these items, normalised by their own mean and deviation; `unit_length` says that it is 1."""
         if inputs.ndim == 4:
             mean, std = channel_statistics(inputs)
         else:
             mean, std = column_statistics(inputs)
-        return cls(tuple(inputs.shape[1:]), mean, std)
+        return cls(tuple(inputs.shape[1:]), mean, std, unit_length)
 
     def check(self, inputs: Tensor) -> Tensor:
         if tuple(inputs.shape[1:]) != self.shape:
@@ -85,6 +88,13 @@ def read_images(X: Any, size: int) -> Tensor:
             raise InputError("Images of floats must lie between 0 and 1; give these, or bytes from 0 to 255.")
         array = np.round(array * 255).astype(np.uint8)
     return image_tensor(array, "X")
+
+
+def of_unit_length(inputs: Any) -> Tensor:
+    """Feature vectors, in memory or on disk, brought to length 1."""
+    if inputs.ndim != 2:
+        raise InputError("unit_length is for feature vectors, and these items are images; leave it out.")
+    return to_unit_length(inputs) if isinstance(inputs, Tensor) else cast(Tensor, UnitLengthOnDisk(inputs))
 
 
 def index_pairs_of(index_pairs: ArrayLike, n: int) -> NDArray[np.int64]:

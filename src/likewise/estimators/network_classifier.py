@@ -13,7 +13,15 @@ from sklearn.base import BaseEstimator, ClassifierMixin, ClassNamePrefixFeatures
 from sklearn.utils.validation import check_is_fitted, column_or_1d, validate_data
 from torch import Tensor, nn
 
-from likewise.estimators.inputs import InputForm, are_images, are_on_disk, index_pairs_of, read_images, seed_of
+from likewise.estimators.inputs import (
+    InputForm,
+    are_images,
+    are_on_disk,
+    index_pairs_of,
+    of_unit_length,
+    read_images,
+    seed_of,
+)
 from likewise.estimators.naming import Naming, match_names
 from likewise.estimators.saved import read_classifier, write_classifier
 from likewise.estimators.starting_network import Network, OwnNetwork, starting_network
@@ -33,6 +41,7 @@ class NetworkClassifier(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Class
 
     network: Network
     image_size: int
+    unit_length: bool
     random_state: int | np.random.RandomState | None
     network_: nn.Module
     input_form_: InputForm
@@ -110,6 +119,12 @@ class NetworkClassifier(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Class
         return _Features(self.network_) if callable(getattr(self.network_, "features", None)) else self.network_
 
     def _inputs(self, X: Any, reset: bool) -> Tensor:
+        """The items of X as one tensor; with `reset` they are those to be fitted."""
+        inputs = self._read(X, reset)
+        unit_length = self.unit_length if reset else self.input_form_.unit_length
+        return of_unit_length(inputs) if unit_length else inputs
+
+    def _read(self, X: Any, reset: bool) -> Tensor:
         if are_on_disk(X):
             if reset and X.ndim == 2:
                 self.n_features_in_ = X.shape[1]

@@ -24,7 +24,7 @@ import torch
 from torch import Tensor, nn
 
 from likewise import __version__
-from likewise.datasets import normalise
+from likewise.datasets import normalise, to_unit_length
 from likewise.errors import InputError
 from likewise.files import write_whole
 from likewise.training import predict_logits
@@ -42,13 +42,15 @@ def export_onnx(
     mean: Sequence[float],
     std: Sequence[float],
     images: bool,
+    unit_length: bool = False,
     outputs: Sequence[int],
     class_names: Sequence[str],
     batch_sizes: Sequence[int] = (1, 2, 17),
 ) -> float:
     """Write the network as an ONNX file, and return the largest difference between its probabilities and torch's.
 
-    The input is `images`, uint8 (batch, C, H, W), or `features`, float32 (batch, d), not normalised. The output is
+    The input is `images`, uint8 (batch, C, H, W), or `features`, float32 (batch, d), not normalised: with
+    `unit_length` the file brings them to length 1 itself. The output is
     `probabilities`, float32 (batch, K): the softmax over the logits of `outputs` alone, which stand for `class_names`.
     The batch may have any size. The metadata are `likewise.classes` (JSON), `likewise.input` and `likewise.version`.
 
@@ -60,6 +62,8 @@ def export_onnx(
     mean, std = tuple(map(float, mean)), tuple(map(float, std))
     if images and len(shape) != 3:
         raise InputError(f"input_shape must be (channels, height, width) for images, got {shape}.")
+    if unit_length and len(shape) != 1:
+        raise InputError(f"unit_length is for feature vectors, and input_shape is {shape}; leave it out.")
     if not kept or len(kept) != len(class_names):
         raise InputError(f"There must be a name for each kept output, got {len(class_names)} for {len(kept)} outputs.")
     if not batch_sizes or min(batch_sizes) < 1:
@@ -70,14 +74,15 @@ def export_onnx(
 
     twin = _twin(network)
     batches = [_random_items(n, shape, mean, std, images) for n in batch_sizes]
-    expected = [_probabilities(twin, batch, mean, std, kept) for batch in batches]
+    rows = [to_unit_length(batch) if unit_length else batch for batch in batches]
+    expected = [_probabilities(twin, batch, mean, std, kept) for batch in rows]
     kind = "uint8: the bytes of the images, 0 to 255" if images else "float32: the features, not normalised"
     about = {
         "likewise.classes": json.dumps([str(name) for name in class_names], ensure_ascii=False),
         "likewise.input": kind,
         "likewise.version": __version__,
     }
-    graph = _Classifier(twin, mean, std, kept)
+    graph = _Classifier(twin, mean, std, unit_length, kept)
     content = _convert(graph, _random_items(3, shape, mean, std, images), "images" if images else "features", about)
     _check_size(path, len(content))
     found = _run(onnx, onnxruntime, content, batches)
@@ -104,14 +109,22 @@ def _twin(network: nn.Module) -> nn.Module:
 class _Classifier(nn.Module):
     """What the file computes: from the items as the user has them to the probabilities of the kept outputs."""
 
-    def __init__(self, network: nn.Module, mean: tuple[float, ...], std: tuple[float, ...], outputs: list[int]) -> None:
+    def __init__(
+        self,
+        network: nn.Module,
+        mean: tuple[float, ...],
+        std: tuple[float, ...],
+        unit_length: bool,
+        outputs: list[int],
+    ) -> None:
         super().__init__()
         self.network = network
-        self.mean, self.std = mean, std
+        self.mean, self.std, self.unit_length = mean, std, unit_length
         self.outputs: Tensor
         self.register_buffer("outputs", torch.tensor(outputs))
 
     def forward(self, items: Tensor) -> Tensor:
+        items = to_unit_length(items) if self.unit_length else items
         logits: Tensor = self.network(normalise(items, self.mean, self.std)).float()  # (b, outputs of the network)
         return logits.index_select(1, self.outputs).softmax(1)  # (b, K)
 

@@ -56,6 +56,8 @@ class PairClassifier(NetworkClassifier):
     patience : epochs without a better loss of the held-out pairs before a stage ends, with its best weights; 0: never.
     augment : "auto" (gentle shifts and turns of images, slight noise on features), None, or an `Augmentation`.
     image_size : the side that images from files are brought to.
+    unit_length : whether to bring feature vectors to length 1 before anything else, as suits embeddings that are
+        compared by their angle. What is predicted later is treated alike, also by an exported file.
     precision : "auto" or "float32", or "bfloat16", which is faster on hardware that has it and rounds to three digits.
     verbose : whether to show progress: a bar on a terminal, else lines, at most one a second.
     on_epoch : is called with each new row of the history (a dict), for logging.
@@ -99,6 +101,7 @@ class PairClassifier(NetworkClassifier):
         patience: int = 0,
         augment: Augment | Literal["auto"] | None = "auto",
         image_size: int = 32,
+        unit_length: bool = False,
         device: str = "auto",
         precision: Precision = "auto",
         random_state: int | np.random.RandomState | None = 0,
@@ -118,6 +121,7 @@ class PairClassifier(NetworkClassifier):
         self.patience = patience
         self.augment = augment
         self.image_size = image_size
+        self.unit_length = unit_length
         self.device = device
         self.precision = precision
         self.random_state = random_state
@@ -213,7 +217,7 @@ class PairClassifier(NetworkClassifier):
         history: list[dict[str, float]],
     ) -> Self:
         """A classifier whose network was trained elsewhere; its classes are those of the outputs that items fall in."""
-        model = cls(n_outputs, network=network if name == OWN else name)
+        model = cls(n_outputs, network=network if name == OWN else name, unit_length=form.unit_length)
         model.input_form_ = form
         model.n_outputs_ = n_outputs
         model.network_ = model.first_network_ = network
@@ -266,7 +270,7 @@ class PairClassifier(NetworkClassifier):
         sample_weight: ArrayLike | None,
         classes: NDArray[Any] | None,  # all there will be; None: those of the labels
     ) -> Self:
-        self.input_form_ = InputForm.of(inputs)
+        self.input_form_ = InputForm.of(inputs, bool(self.unit_length))
         everything = labels if classes is None else classes
         self.n_outputs_ = self._n_outputs(everything)
         if labels is not None and classes is not None and not np.isin(labels, classes).all():

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import hashlib
 import inspect
 from collections.abc import Callable
@@ -67,7 +68,7 @@ def write_classifier(folder: Path, classifier: NetworkClassifier) -> None:
             "kind": type(classifier).__name__,
             "network": _network_name(classifier),
             "parameters": plain_parameters(classifier),
-            "input": {"shape": form.shape, "mean": form.mean, "std": form.std},
+            "input": dataclasses.asdict(form),
             "columns": getattr(classifier, "feature_names_in_", np.empty(0)).tolist(),
             "n_outputs": classifier.n_outputs_,
             "outputs": classifier.outputs_,
@@ -140,7 +141,10 @@ def read_form(record: dict[str, Any], path: Path, remedy: str) -> InputForm:
         raise InputError(f"{path}: input says shape {list(shape)}, {len(mean)} means and {len(std)} stds; {remedy}.")
     if not (np.isfinite(np.array(mean, float)).all() and all(0 < value < np.inf for value in std)):
         raise InputError(f"{path}: mean and std of input must be finite, and std above 0; {remedy}.")
-    return InputForm(shape, mean, std)
+    unit_length = record["input"].get("unit_length", False)
+    if not isinstance(unit_length, bool) or (unit_length and len(shape) != 1):
+        raise InputError(f"{path}: unit_length of input must be true or false, and false for images; {remedy}.")
+    return InputForm(shape, mean, std, unit_length)
 
 
 def with_parameters(

@@ -63,7 +63,7 @@ def write_similarity(folder: Path, similarity: SimilarityNetwork) -> None:
             "likewise": __version__,
             "network": similarity.network_name_,
             "parameters": plain_parameters(similarity),
-            "input": {"shape": form.shape, "mean": form.mean, "std": form.std},
+            "input": dataclasses.asdict(form),
             "columns": getattr(similarity, "feature_names_in_", np.empty(0)),
             "classes": similarity.classes_,
             "quality": dataclasses.asdict(similarity.quality_),

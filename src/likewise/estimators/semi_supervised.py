@@ -43,6 +43,8 @@ class SemiSupervisedClassifier(NetworkClassifier):
     epsilon : how far VAT goes from an item, in deviations; by default 8 for an item of 3x32x32 numbers.
     augment : "auto" (gentle shifts and turns of images, slight noise on features), None, or an `Augmentation`.
     image_size : the side that images from files are brought to.
+    unit_length : whether to bring feature vectors to length 1 before anything else, as suits embeddings that are
+        compared by their angle. What is predicted later is treated alike, also by an exported file.
     precision : "auto" or "float32", or "bfloat16", which is faster on hardware that has it and rounds to three digits.
     verbose : whether to show progress: a bar on a terminal, else lines, at most one a second.
     on_epoch : is called with each new row of the history (a dict), for logging.
@@ -80,6 +82,7 @@ class SemiSupervisedClassifier(NetworkClassifier):
         epsilon: float | None = None,
         augment: Augment | Literal["auto"] | None = "auto",
         image_size: int = 32,
+        unit_length: bool = False,
         device: str = "auto",
         precision: Precision = "auto",
         random_state: int | np.random.RandomState | None = 0,
@@ -97,6 +100,7 @@ class SemiSupervisedClassifier(NetworkClassifier):
         self.epsilon = epsilon
         self.augment = augment
         self.image_size = image_size
+        self.unit_length = unit_length
         self.device = device
         self.precision = precision
         self.random_state = random_state
@@ -109,7 +113,7 @@ class SemiSupervisedClassifier(NetworkClassifier):
         """Learn from the labels y, -1 where an item has none, and from all of X."""
         method = self._check_parameters()
         inputs = self._inputs(X, reset=True)
-        self.input_form_ = form = InputForm.of(inputs)
+        self.input_form_ = form = InputForm.of(inputs, bool(self.unit_length))
         labels = read_partial_labels(y, len(inputs), self.n_classes)
         self.n_outputs_ = int(self.n_classes or len(labels.classes))
         seed = self._seed()

@@ -18,7 +18,14 @@ from likewise.atomic import atomic
 from likewise.datasets import Augmentation
 from likewise.errors import InputError
 from likewise.estimators.held_out_classes import Parts, group_of_each_class, hold_out_classes, piles_to_count
-from likewise.estimators.inputs import InputForm, are_images, index_pairs_of, read_images, seed_of
+from likewise.estimators.inputs import (
+    InputForm,
+    are_images,
+    index_pairs_of,
+    of_unit_length,
+    read_images,
+    seed_of,
+)
 from likewise.estimators.saved import OWN
 from likewise.estimators.saved_similarity import read_similarity, write_similarity
 from likewise.estimators.task import checksum
@@ -60,6 +67,8 @@ class SimilarityNetwork(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseE
     views : how many augmented views of an item a prediction is averaged over.
     adapt : whether batch-norm takes its statistics from the items at hand, where they are a hundred or more: those of
         other classes or another domain are not what it saw in training.
+    unit_length : whether to bring feature vectors to length 1 before anything else, as suits embeddings that are
+        compared by their angle. What is predicted later is treated alike.
     precision : "auto" or "float32", or "bfloat16", which is faster on hardware that has it and rounds to three digits.
     verbose : whether to show progress: a bar on a terminal, else lines, at most one a second.
     on_epoch : is called with each new row of the history (a dict), for logging.
@@ -92,6 +101,7 @@ class SimilarityNetwork(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseE
         adapt: bool = True,
         augment: Augment | Literal["auto"] | None = "auto",
         image_size: int = 32,
+        unit_length: bool = False,
         device: str = "auto",
         precision: Precision = "auto",
         random_state: int | np.random.RandomState | None = 0,
@@ -111,6 +121,7 @@ class SimilarityNetwork(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseE
         self.adapt = adapt
         self.augment = augment
         self.image_size = image_size
+        self.unit_length = unit_length
         self.device = device
         self.precision = precision
         self.random_state = random_state
@@ -135,7 +146,7 @@ class SimilarityNetwork(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseE
         if len(self.classes_) < 2:
             raise InputError("The known items are all of one class; give two classes or more, and better twenty.")
         seed = seed_of(self.random_state)
-        self.input_form_ = InputForm.of(inputs)
+        self.input_form_ = InputForm.of(of_unit_length(inputs) if self.unit_length else inputs, bool(self.unit_length))
         codes = codes.astype(np.int64)
         group = None if groups is None else group_of_each_class(codes, groups)
         parts = hold_out_classes(codes, self.held_out, seed, group)
@@ -185,7 +196,8 @@ class SimilarityNetwork(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseE
         """Items as this network is used to seeing them in training."""
         form = self.input_form_
         strong = STRONG if self.augment == "auto" and form.images else self.augment
-        return Pile(form.check(inputs), form.mean, form.std, form.augmentation(strong))
+        inputs = of_unit_length(form.check(inputs)) if form.unit_length else form.check(inputs)
+        return Pile(inputs, form.mean, form.std, form.augmentation(strong))
 
     def save(self, folder: Path | str) -> None:
         """Write the network to a folder, as JSON and safetensors."""

@@ -1,4 +1,7 @@
-"""The networks of the paper, by name: each has ``features(x)``, a ``last`` linear layer, and ``n_features``."""
+"""The networks of the paper, and two that also take feature vectors, by name.
+
+Each has ``features(x)``, a ``last`` linear layer, and ``n_features``.
+"""
 
 from __future__ import annotations
 
@@ -7,6 +10,7 @@ import torch
 from likewise.errors import InputError
 from likewise.networks.cosine_head import CosineHead
 from likewise.networks.lenet import LeNet
+from likewise.networks.linear import Linear
 from likewise.networks.mlp import MLP
 from likewise.networks.pair_head import PairHead
 from likewise.networks.resnet import BLOCKS, BOTTLENECK, PreActResNet
@@ -20,6 +24,7 @@ __all__ = [
     "VGG",
     "CosineHead",
     "LeNet",
+    "Linear",
     "Network",
     "PairHead",
     "PreActResNet",
@@ -28,16 +33,17 @@ __all__ = [
     "predicting",
 ]
 
-Network = LeNet | VGG | PreActResNet | MLP
-NAMES: tuple[str, ...] = ("lenet", *STAGES, *BLOCKS, "mlp")
+Network = LeNet | VGG | PreActResNet | MLP | Linear
+NAMES: tuple[str, ...] = ("lenet", *STAGES, *BLOCKS, "mlp", "linear")
 
 # The smallest side that leaves one pixel after the poolings; the residual networks, whose strides round up, take any.
 _SMALLEST_SIDE = {"lenet": 4} | {name: 2 ** len(stages) for name, stages in STAGES.items()}
 
 
 def build(name: str, n_classes: int, input_shape: tuple[int, ...], *, seed: int | None = None) -> Network:
-    """A freshly initialised network for inputs of shape (channels, height, width), or (features,) for ``mlp``.
+    """A freshly initialised network for inputs of shape (channels, height, width).
 
+    ``mlp`` and ``linear`` also take (features,).
     With a seed the weights depend on it alone, and torch's own random state is left as it was.
 
     >>> network = build("lenet", n_classes=10, input_shape=(1, 8, 8))
@@ -60,8 +66,12 @@ def build(name: str, n_classes: int, input_shape: tuple[int, ...], *, seed: int 
 
     if name == "mlp":
         return MLP(n_classes, input_shape)
+    if name == "linear":
+        return Linear(n_classes, input_shape)
     if len(input_shape) != 3:
-        raise InputError(f"{name} takes images, but the items are vectors of {input_shape[0]} features; use mlp.")
+        raise InputError(
+            f"{name} takes images, but the items are vectors of {input_shape[0]} features; use mlp or linear."
+        )
     channels, height, width = input_shape
     smallest = _SMALLEST_SIDE.get(name, 1)
     if min(height, width) < smallest:
