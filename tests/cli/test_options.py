@@ -153,6 +153,7 @@ def test_names_are_those_of_the_rooms(names: Any, known: Any) -> None:
         ("paper table4", "--network", {recipe.network for recipe in semi_recipes()}),
         ("paper answers", "--dataset", answers_recipes()),
         ("paper answers", "--model", MODELS),
+        ("paper spherepair", "--dataset", answers_recipes("spherepair")),
     ],
 )
 def test_choices_are_all_there_are(command: str, name: str, known: Any) -> None:

@@ -20,7 +20,7 @@ from likewise.estimators import PairClassifier
 from likewise.evaluation import confusion, match_outputs
 from likewise.paper import answers, answers_trials
 from likewise.paper.answers_record import AnswersRecord
-from likewise.paper.answers_trials import answers_recipes, select_trials
+from likewise.paper.answers_trials import AnswersRecipe, answers_recipes, select_trials
 from likewise.paper.records import read_record
 
 
@@ -33,8 +33,13 @@ def data() -> DataSet:
 
 @pytest.fixture(autouse=True)
 def small_batches(monkeypatch: pytest.MonkeyPatch) -> None:
-    small = {name: replace(recipe, batch_size=20) for name, recipe in answers_recipes().items()}
-    monkeypatch.setattr(answers_trials, "answers_recipes", lambda: small)
+    """And no more than an epoch, where the recipe leaves the number to the classifier."""
+
+    def small(table: str = "answers") -> dict[str, AnswersRecipe]:
+        training = {"batch_size": 20, "epochs": 1}
+        return {name: replace(recipe, training=training) for name, recipe in answers_recipes(table).items()}
+
+    monkeypatch.setattr(answers_trials, "answers_recipes", small)
 
 
 @pytest.fixture
@@ -63,13 +68,15 @@ def test_command_record_and_page(tmp_path: Path) -> None:
     assert record.name == path.stem
     assert record.command == "likewise paper answers --dataset digits --answers 50 --seed 0 --epochs 1"
     assert (record.answers, record.noise, record.model, record.flipped, record.twin_labels) == (50, 0.0, "none", 0, 50)
-    told = {"epochs": 1, "twin_epochs": 2, "batch_size": 20, "seed": 0}
-    assert told.items() <= record.settings.items()
-    stages = tmp_path / "runs" / "answers" / "digits-50answers-seed0-1ep"
-    assert record.starts == len(list(stages.glob("start-*")))
-    spent = [json.loads(file.read_text())["cpu_seconds"] for file in stages.glob("*/metrics.json")]
-    assert len(spent) == record.starts + 1
-    assert record.cpu_seconds == pytest.approx(sum(spent), abs=0.06)
+    assert {"epochs": 1, "batch_size": 20, "seed": 0, "network": "LeNet"}.items() <= record.settings.items()
+    assert record.settings["classifier"]["noise"] == PairClassifier().noise
+    assert list(record.rivals) == ["k-means"]
+    assert f"with 50 labels, k-means {record.rivals['k-means']['accuracy']:.2f} %;" in ran.output
+    run_folder = tmp_path / "runs" / "answers" / "digits-50answers-seed0-1ep"
+    stages = [json.loads(file.read_text()) for file in run_folder.glob("*/metrics.json")]
+    assert len(stages) == record.starts + 1
+    assert record.steps == sum(stage["steps"] for stage in stages) == sum(record.settings["stages"].values())
+    assert record.cpu_seconds > 0.95 * sum(stage["cpu_seconds"] for stage in stages) - 0.05
 
     page = tmp_path / "RESULTS.md"
     show = ["show", "--results", str(tmp_path / "results"), "--out", str(page)]
@@ -110,7 +117,7 @@ def test_wrong_answers(tmp_path: Path, model: str, rate: list[float]) -> None:
     record = read_record(path, AnswersRecord)
     assert 4 <= record.flipped <= 22
     assert rate[0] <= record.rate <= rate[-1]
-    twin = tmp_path / "runs" / "answers" / "digits-twin-60labels-seed3-1ep"  # the same for every kind of answers
+    twin = tmp_path / "runs" / "answers" / f"digits-twin-60labels-seed3-{record.steps}steps"
     assert (twin / "model.safetensors").exists()
 
 
@@ -124,6 +131,7 @@ def test_measured_as_the_classifier_predicts(data: DataSet, tmp_path: Path, monk
 
     monkeypatch.setattr(PairClassifier, "fit", kept)
     (trial,) = select_trials("digits", [300], epochs=2)
+    trial = replace(trial, recipe=replace(trial.recipe, twin=False, rivals=()))
     drawn = answers.draw(trial, data)
     record = answers.run_trial(trial, data, drawn, tmp_path)
     (classifier,) = fitted
@@ -140,6 +148,10 @@ def test_measured_as_the_classifier_predicts(data: DataSet, tmp_path: Path, monk
     assert record.accuracy > 40
     alone = PairClassifier(10, epochs=2, batch_size=20, unlabelled=False).fit(images, pairs=drawn.pairs)
     assert record.first_accuracy == pytest.approx(unseen(alone), abs=1e-4)
+    counts = confusion(classifier.predict(data.test.inputs.numpy()), data.test.labels, 10, 10)
+    right = sum(int(counts[output, label]) for output, label in enumerate(match_outputs(counts)) if label >= 0)
+    assert record.test_matched_accuracy == pytest.approx(100 * right / len(data.test), abs=1e-4)
+    assert record.test_matched_accuracy >= record.accuracy
 
 
 def test_draw(data: DataSet) -> None:
@@ -169,14 +181,13 @@ def test_twin_has_as_many_labels_and_steps(data: DataSet, tmp_path: Path, monkey
     steps: list[int] = []
     step = torch.optim.Adam.step
     monkeypatch.setattr(torch.optim.Adam, "step", lambda self, *args: (steps.append(1), step(self, *args))[1])
-    (trial,) = select_trials("digits", [400], epochs=2)
-    accuracy_of_twin = answers.run_twin(trial, data, 30, tmp_path / "twin")
-    n_twin = len(steps)
-    classifier = answers.classifier_of(trial, 10, tmp_path / "run")
-    classifier.starts = 1
-    classifier.fit(data.train.inputs, pairs=answers.draw(trial, data).pairs)
-    assert n_twin == len(steps) - n_twin > 0
-    assert accuracy_of_twin > 50
+    (trial,) = select_trials("digits", [400], epochs=1)
+    record = answers.run_trial(trial, data, answers.draw(trial, data), tmp_path)
+    assert record.steps is not None
+    assert len(steps) == 2 * record.steps > 0  # as many as the classifier
+    assert record.twin_labels == 120
+    assert record.twin_accuracy is not None
+    assert record.twin_accuracy > 50
 
     visited = answers.labelled(data.train, 30, 100, seed=0)
     assert len(visited) == 100
@@ -200,37 +211,109 @@ def test_what_cannot_be_run_is_refused_before_anything_is_written(tmp_path: Path
     assert list(tmp_path.iterdir()) == []
 
 
-def test_percent_right_matches_on_training_data(data: DataSet) -> None:
-    """A network whose outputs are the classes in another order has them all right, but not by its own numbers."""
+@pytest.fixture
+def features(tmp_path: Path) -> Path:
+    """A data folder with a set of features: 30 classes of 14, which lie apart."""
+    random = np.random.default_rng(0)
+    labels = np.arange(420) % 30
+    centres = random.normal(size=(30, 12))
+    folder = tmp_path / "data"
+    folder.mkdir()
+    points = 5 * centres[labels] + 0.2 * random.normal(size=(420, 12))
+    np.savez(folder / "photos-lite0.npz", X=points.astype(np.float16), y=labels)
+    return folder
 
-    class Knows(nn.Module):
-        def __init__(self) -> None:
-            super().__init__()
-            self.seen = {image.numpy().tobytes(): int(label) for image, label in self.items()}
 
-        @staticmethod
-        def items():  # type: ignore[no-untyped-def]
-            for part in (data.train, data.test):
-                yield from zip(part.inputs, part.labels, strict=True)
+def test_features_with_wrong_answers_and_nothing_set_by_hand(tmp_path: Path, features: Path) -> None:
+    told = ["--dataset", "photos", "--answers", "400", "--noise", "0.05", "--data", str(features)]
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", "The answers contradict one another")
+        ran = CliRunner().invoke(app, ["answers", *told, *folders(tmp_path)])
+    assert ran.exception is None, ran.output
+    path = tmp_path / "results" / "answers" / "photos-400answers-noise0.05-none-seed0.json"
+    record = read_record(path, AnswersRecord)
+    assert record.command == "likewise paper answers --dataset photos --answers 400 --noise 0.05 --seed 0"
+    assert (record.epochs, record.network, record.twin_accuracy, record.twin_labels) == (None, "default", None, 0)
+    assert record.settings["classifier"]["noise"] == PairClassifier().noise
+    assert list(record.rivals) == ["k-means", "pck-means", "agglomeration", "labels", "all-labels"]
+    assert record.rivals["all-labels"] == {"accuracy": 100.0, "train_accuracy": 100.0}
+    assert record.rivals["k-means"]["accuracy"] > 80
+    assert f"the unlabelled; k-means {record.rivals['k-means']['accuracy']:.2f} %, pck-means " in ran.output
 
-        def forward(self, images: torch.Tensor) -> torch.Tensor:
-            grey = ((images * data.std[0] + data.mean[0]) * 255).round().to(torch.uint8)
-            labels = torch.tensor([self.seen[image.numpy().tobytes()] for image in grey.contiguous()])
-            return nn.functional.one_hot((labels + 3) % 10, 10).float()
 
-    assert answers.percent_right(Knows(), data, answers.MCL()) == 100
-    assert answers.percent_right(Knows(), data, nn.CrossEntropyLoss()) == 0
+def test_features_that_are_not_there_are_named(tmp_path: Path) -> None:
+    refused = CliRunner().invoke(app, ["answers", "--dataset", "photos", "--data", str(tmp_path)]).exception
+    assert isinstance(refused, InputError)
+    assert str(refused) == f"photos-lite0.npz is not in {tmp_path}; put it there or set LIKEWISE_DATA."
+
+
+def test_the_protocol_of_spherepair(tmp_path: Path, data: DataSet, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(answers, "load", lambda name, folder: replace(data, name=name))
+    told = ["--dataset", "fashion-mnist", "--answers", "200", "--seed", "2"]
+    ran = CliRunner().invoke(app, ["spherepair", *told, *folders(tmp_path)])
+    assert ran.exception is None, ran.output
+    assert ran.output.startswith("The protocol of SpherePair, 1 entry:\n  fashion-mnist-200answers-seed2\n")
+    path = tmp_path / "results" / "spherepair" / "fashion-mnist-200answers-seed2.json"
+    record = read_record(path, AnswersRecord)
+    assert (record.name, record.table, record.network) == (path.stem, "spherepair", "mlp")
+    assert record.command == "likewise paper spherepair --dataset fashion-mnist --answers 200 --seed 2"
+    assert (record.settings["network"], record.settings["hidden"]) == ("MLP", [512, 512])
+    assert record.settings["classifier"]["augment"] is None
+    assert record.twin_accuracy is None
+    assert record.test_matched_accuracy is not None
+
+
+def test_images_are_flattened_to_numbers_from_0_to_1(data: DataSet) -> None:
+    (trial,) = select_trials("mnist", [1000], table="spherepair")
+    flat = answers.flattened(data)
+    assert flat.train.inputs.shape == (120, 64)
+    torch.testing.assert_close(flat.test.inputs[0], data.test.inputs[0].flatten() / 255)
+    assert len(flat.mean) == 64
+    network = answers.network_of(trial.recipe)
+    assert callable(network)
+    widths = [layer.out_features for layer in network(10, (784,)).modules() if isinstance(layer, nn.Linear)]
+    assert widths == [512, 512, 10]
+
+
+@pytest.mark.parametrize("stages", [["seen", "unlabelled"], ["start-1", "start-2"], ["seen", "start-1", "unlabelled"]])
+def test_whatever_stages_there_are_are_counted(
+    data: DataSet, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, stages: list[str]
+) -> None:
+    """A run whose folders have other names than those of today's classifier."""
+    (trial,) = select_trials("digits", [60], epochs=1)
+    trial = replace(trial, recipe=replace(trial.recipe, twin=False, rivals=()))
+    drawn = answers.draw(trial, data)
+    classifier = PairClassifier(10, epochs=1, batch_size=20).fit(data.train.inputs, pairs=drawn.pairs)
+
+    def fit(self: PairClassifier, *_: object, **__: object) -> PairClassifier:
+        self.__dict__.update({name: value for name, value in vars(classifier).items() if name.endswith("_")})
+        for number, name in enumerate(stages, start=1):
+            folder = tmp_path / trial.name / name
+            folder.mkdir(parents=True)
+            metrics = {"steps": 10 * number, "seconds": 100.0, "cpu_seconds": 50.0}
+            (folder / "metrics.json").write_text(json.dumps(metrics))
+            config = {"settings": {"batch_size": 20}, "device": "cpu", "precision": "float32"}
+            (folder / "config.json").write_text(json.dumps(config))
+        return self
+
+    monkeypatch.setattr(PairClassifier, "fit", fit)
+    record = answers.run_trial(trial, data, drawn, tmp_path)
+    assert record.settings["stages"] == {name: 10 * number for number, name in enumerate(stages, start=1)}
+    assert record.steps == sum(record.settings["stages"].values())
+    assert record.starts == len([name for name in stages if name != "unlabelled"])
+    assert (record.seconds, record.cpu_seconds) == (100.0 * len(stages), 50.0 * len(stages))
 
 
 def test_the_recipe_is_what_is_trained_with() -> None:
     recipe = answers_trials.answers_recipes()["mnist"]
     (trial,) = select_trials("mnist", [20000], seed=2)
     made = answers.classifier_of(trial, 10, Path("run")).get_params()
-    told = {"epochs": recipe.epochs, "batch_size": recipe.batch_size, "learning_rate": recipe.learning_rate}
-    assert {**told, "random_state": 2, "network": "lenet", "noise": 0.0, "unlabelled": True}.items() <= made.items()
+    default = PairClassifier(10, **recipe.training, network="lenet", random_state=2, run=Path("run"), verbose=True)
+    assert made == default.get_params()
+    assert answers.classifier_of(replace(trial, epochs=7), 10, Path("run")).epochs == 7
 
 
-@pytest.mark.parametrize(("model", "noise"), [("none", 0.0), ("given", 0.1), ("learned", "learn")])
+@pytest.mark.parametrize(("model", "noise"), [("none", PairClassifier().noise), ("given", 0.1), ("learned", "learn")])
 def test_what_the_classifier_is_told_of_wrong_answers(model: str, noise: float | str) -> None:
     (trial,) = select_trials("digits", [500], noise=0.1, model=model)
     assert answers.classifier_of(trial, 10, Path("run")).noise == noise

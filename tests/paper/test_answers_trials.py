@@ -8,20 +8,41 @@ from importlib import resources
 import pytest
 
 from likewise.errors import InputError
-from likewise.paper.answers_trials import Trial, answers_recipes, select_trials
+from likewise.paper.answers_trials import AnswersRecipe, Trial, answers_recipes, select_trials
 
 RECIPES = answers_recipes()
+PEERS = answers_recipes("spherepair")
+
+
+def opening(recipe: AnswersRecipe, separator: str) -> list[tuple[str, str]]:
+    """The commands that a recipe opens with, each with the figure beside it."""
+    file = resources.files("likewise.paper") / "recipes" / recipe.table / f"{recipe.dataset}.toml"
+    lines = [line for line in file.read_text().splitlines() if line.startswith("#   likewise paper")]
+    parts = [line.removeprefix("#   ").partition(separator) for line in lines]
+    return [(command.strip(), figure) for command, _, figure in parts]
 
 
 @pytest.mark.parametrize("recipe", RECIPES.values(), ids=lambda recipe: recipe.dataset)
-def test_packaged_file_opens_with_its_commands_and_figures(recipe) -> None:
-    file = resources.files("likewise.paper") / "recipes" / "answers" / f"{recipe.dataset}.toml"
-    opening = [line for line in file.read_text().splitlines() if line.startswith("#   likewise paper answers")]
-    commands = [line.partition("#   ")[2].partition("  expect ") for line in opening]
-    expected = {n: f"likewise paper answers --dataset {recipe.dataset} --answers {n}" for n in recipe.expect}
-    assert [command.strip() for command, _, _ in commands] == list(expected.values())
-    assert [float(aim.removesuffix(" or more")) for _, _, aim in commands] == list(recipe.expect.values())
-    assert set(recipe.expect) <= set(recipe.answers)
+def test_packaged_file_opens_with_its_commands_and_figures(recipe: AnswersRecipe) -> None:
+    trials = [Trial(recipe, aim.answers, noise=aim.noise) for aim in recipe.expect]
+    expected = [(trial.command.removesuffix(" --seed 0"), recipe.aim(trial.answers, trial.noise)) for trial in trials]
+    assert [(command, float(aim.removesuffix(" or more"))) for command, aim in opening(recipe, "  expect ")] == expected
+    assert {aim.answers for aim in recipe.expect} <= set(recipe.answers)
+
+
+@pytest.mark.parametrize("recipe", PEERS.values(), ids=lambda recipe: recipe.dataset)
+def test_a_peers_recipe_opens_with_its_commands_and_the_peers_figures(recipe: AnswersRecipe) -> None:
+    commands = [Trial(recipe, answers).command.removesuffix(" --seed 0") for answers in recipe.answers]
+    figures = [f"{figure:g}" for figure in recipe.published["SpherePair"].values()]
+    assert opening(recipe, "  SpherePair has ") == list(zip(commands, figures, strict=True))
+    assert all(tuple(published) == recipe.answers for published in recipe.published.values())
+
+
+def test_photos_have_their_classes_and_aims_with_wrong_answers() -> None:
+    photos = RECIPES["photos"]
+    assert [photos.aim(1000, 0.05), photos.aim(3000, 0.05), photos.aim(3000, 0.1)] == [87.0, 88.5, None]
+    with pytest.raises(InputError, match="--answers must be 30 or more, got 29: there are 30 classes"):
+        select_trials("photos", [29])
 
 
 def test_the_recipes_numbers_unless_others_are_given() -> None:
@@ -52,18 +73,20 @@ def test_names_tell_trials_apart() -> None:
         Trial(RECIPES["digits"], 500, noise=0.2),
         Trial(RECIPES["digits"], 500, noise=0.2, model="given"),
         Trial(RECIPES["digits"], 500, model="learned"),
+        Trial(RECIPES["photos"], 3000, noise=0.05, seed=1),
+        Trial(PEERS["fashion-mnist"], 5000, seed=4),
     ],
     ids=lambda trial: trial.name,
 )
 def test_the_command_of_a_trial_selects_it_alone(trial: Trial) -> None:
     words = shlex.split(trial.command)
-    assert words[:3] == ["likewise", "paper", "answers"]
+    assert words[:2] == ["likewise", "paper"]
     given = dict(zip((word.removeprefix("--") for word in words[3::2]), words[4::2], strict=True))
     epochs = int(given["epochs"]) if "epochs" in given else None
-    assert (epochs is None) == (trial.epochs == 0)
     selected = select_trials(
         given["dataset"],
         [int(given["answers"])],
+        table=words[2],
         noise=float(given.get("noise", 0)),
         model=given.get("model", "none"),
         seed=int(given["seed"]),
@@ -75,7 +98,7 @@ def test_the_command_of_a_trial_selects_it_alone(trial: Trial) -> None:
 @pytest.mark.parametrize(
     ("given", "words"),
     [
-        ({"dataset": "cifar10"}, ["--dataset cifar10", "digits, mnist"]),
+        ({"dataset": "cifar10"}, ["--dataset cifar10", "digits, mnist, photos"]),
         ({"answers": [500, 9]}, ["--answers must be 10 or more, got 9"]),
         ({"noise": 0.5}, ["--noise must be at least 0 and below 0.5, got 0.5"]),
         ({"noise": -0.1}, ["--noise", "got -0.1"]),

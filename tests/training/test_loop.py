@@ -169,6 +169,7 @@ def test_the_run_folder(tmp_path: Path) -> None:
     assert {name: metrics[name] for name in result.history[-1]} == result.history[-1]
     assert metrics["seconds"] == result.seconds > 0
     assert metrics["cpu_seconds"] == result.cpu_seconds > 0
+    assert metrics["steps"] == SETTINGS.epochs * len(batches())
     assert metrics["images_per_second"] == pytest.approx(240 / result.seconds)
     lines = (tmp_path / "r" / "history.csv").read_text().splitlines()
     assert lines[0] == "epoch,learning_rate,loss,accuracy"

@@ -5,8 +5,9 @@ Under torchrun the rows of a table are dealt out over the processes, and each ru
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
@@ -14,6 +15,9 @@ from likewise.cli.options import Data, NetworkName, Processes, Seed, SemiMethod
 from likewise.cli.processes import dealt_out
 from likewise.cli.transfer_tables import Results, Runs, announce, table2, table3, table5
 from likewise.errors import InputError
+
+if TYPE_CHECKING:
+    from likewise.paper.answers_trials import Trial
 
 app = typer.Typer(no_args_is_help=True, help="Run the paper's tables and put the figures side by side.")
 
@@ -119,7 +123,7 @@ app.command()(table5)
 
 @app.command()
 def answers(
-    dataset: Annotated[Literal["digits", "mnist"], typer.Option(help="The data set.")] = "digits",
+    dataset: Annotated[Literal["digits", "mnist", "photos"], typer.Option(help="The data set.")] = "digits",
     answers: Annotated[
         list[int] | None, typer.Option(help="How many answers to make up; give it once for each number you want.")
     ] = None,
@@ -129,30 +133,59 @@ def answers(
     ] = "none",
     seed: Seed = 0,
     epochs: Annotated[
-        int | None, typer.Option(min=1, help="Epochs of each stage; otherwise as the recipe has it.")
+        int | None, typer.Option(min=1, help="Epochs of each stage; otherwise the classifier chooses.")
     ] = None,
     data: Data = None,
     runs: Runs = Path("runs"),
     results: Results = Path("results"),
 ) -> None:
-    """Learn a data set from random answers, beside a labelled twin.
+    """Learn a data set from random answers, beside others.
 
-    Records the accuracy on unseen items. A trial that has a record is not run again.
+    These are the same network given labels, and clusterings of the items. Records the accuracy on unseen items. A trial
+    that has a record is not run again.
     """
     from likewise.paper.answers_trials import select_trials
 
     trials = select_trials(dataset, answers or [], noise=noise, model=model, seed=seed, epochs=epochs)
     announce("From answers", [trial.name for trial in trials])
+    _run_answers(trials, data, runs, results)
 
+
+@app.command()
+def spherepair(
+    dataset: Annotated[Literal["mnist", "fashion-mnist"], typer.Option(help="The data set.")] = "mnist",
+    answers: Annotated[
+        list[int] | None, typer.Option(help="How many answers to make up; give it once for each number you want.")
+    ] = None,
+    seed: Seed = 0,
+    data: Data = None,
+    runs: Runs = Path("runs"),
+    results: Results = Path("results"),
+) -> None:
+    """The protocol of SpherePair: flattened images, an MLP.
+
+    There is no augmentation. Each seed is a draw of random pairs. A trial that has a record is not run again.
+    """
+    from likewise.paper.answers_trials import select_trials
+
+    trials = select_trials(dataset, answers or [], table="spherepair", seed=seed)
+    announce("The protocol of SpherePair", [trial.name for trial in trials])
+    _run_answers(trials, data, runs, results)
+
+
+def _run_answers(trials: Sequence[Trial], data: Path | None, runs: Path, results: Path) -> None:
     from likewise.paper.answers import run_trials
 
     for record, path, ran in run_trials(
         dealt_out(trials, key=lambda trial: trial.seed), data=data, runs=runs, results=results
     ):
+        others = [f"{name} {scores['accuracy']:.2f} %" for name, scores in record.rivals.items()]
+        if record.twin_accuracy is not None:
+            others.insert(0, f"the twin {record.twin_accuracy:.2f} % with {record.twin_labels} labels")
         typer.echo(
             f"{path}: {'' if ran else 'there already; '}{record.first_accuracy:.2f} % from the answers, "
-            f"{record.accuracy:.2f} % with the unlabelled, the twin {record.twin_accuracy:.2f} % "
-            f"with {record.twin_labels} labels; {record.cpu_seconds / 60:.1f} core-minutes"
+            f"{record.accuracy:.2f} % with the unlabelled; {', '.join(others)}; "
+            f"{record.cpu_seconds / 60:.1f} core-minutes"
         )
 
 

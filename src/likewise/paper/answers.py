@@ -1,36 +1,41 @@
 """Test accuracy against the number of random answers: run the trials, each to a run folder and a record.
 
-Beside each classifier stands a twin, the same network given as many class labels as there were answers, with as many
-steps as both stages have and the same augmentation, and trained with cross-entropy.
+The classifier is made as anyone would make it: with its defaults, but for what the recipe says of the network and the
+augmentation. Where the recipe has a twin, it is the same network given as many class labels as there were answers, with
+as many steps as all stages of the classifier took and the same augmentation, trained with cross-entropy.
 """
 
 from __future__ import annotations
 
+import copy
 import math
-from collections.abc import Iterator, Sequence
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
-from typing import Literal
+from typing import Any
 
 import numpy as np
-import torch
+from numpy.typing import NDArray
 from torch import nn
 
-from likewise.criteria import MCL
-from likewise.datasets import DataSet, Items, load
+from likewise.datasets import DataSet, Items, column_statistics, load, load_feature_set
+from likewise.datasets.places import data_folder, find
+from likewise.errors import InputError
 from likewise.estimators import PairClassifier
 from likewise.estimators.inputs import GENTLE
-from likewise.evaluation import accuracy
+from likewise.evaluation import accuracy, confusion, match_outputs
 from likewise.machine import machine
-from likewise.networks import build
+from likewise.networks import MLP, build
 from likewise.pairs import Pairs
 from likewise.paper.answers_record import AnswersRecord
-from likewise.paper.answers_trials import Trial
+from likewise.paper.answers_rivals import labelled_rows, run_rivals
+from likewise.paper.answers_trials import AnswersRecipe, Trial
 from likewise.paper.records import read_record, record_path, write_record
-from likewise.training import LEAST_STEPS, Settings, measure, train_labelled
+from likewise.training import Settings, measure, train_labelled
 from likewise.training.run_folder import read_json, write_json
 
-TABLE = "answers"
+MOST_EPOCHS = 10  # of the twin
 
 
 @dataclass(frozen=True)
@@ -43,16 +48,33 @@ def run_trials(
     trials: Sequence[Trial], *, data: Path | None, runs: Path, results: Path
 ) -> Iterator[tuple[AnswersRecord, Path, bool]]:
     """Run each trial that has no record yet, resuming what was begun; gives record, path and whether it ran."""
-    waiting = [trial for trial in trials if not record_path(results, TABLE, trial.name).exists()]
-    sets = {name: load(name, data) for name in {trial.recipe.dataset for trial in waiting}}
+    paths = {trial.name: record_path(results, trial.recipe.table, trial.name) for trial in trials}
+    waiting = [trial for trial in trials if not paths[trial.name].exists()]
+    recipes = {trial.recipe.dataset: trial.recipe for trial in waiting}
+    sets = {name: load_set(recipe, data) for name, recipe in recipes.items()}
     drawn = {trial.name: draw(trial, sets[trial.recipe.dataset]) for trial in waiting}  # what cannot be ends here
     for trial in trials:
-        path = record_path(results, TABLE, trial.name)
         if trial.name not in drawn:
-            yield read_record(path, AnswersRecord), path, False
+            yield read_record(paths[trial.name], AnswersRecord), paths[trial.name], False
             continue
-        record = run_trial(trial, sets[trial.recipe.dataset], drawn[trial.name], runs / TABLE)
+        record = run_trial(trial, sets[trial.recipe.dataset], drawn[trial.name], runs / trial.recipe.table)
         yield record, write_record(results, record), True
+
+
+def load_set(recipe: AnswersRecipe, data: Path | None) -> DataSet:
+    if not recipe.features:
+        return flattened(load(recipe.dataset, data)) if recipe.flatten else load(recipe.dataset, data)
+    path = find(recipe.dataset, (recipe.features,), data)
+    if path is None:
+        raise InputError(f"{recipe.features} is not in {data_folder(data)}; put it there or set LIKEWISE_DATA.")
+    return replace(load_feature_set(path), name=recipe.dataset)
+
+
+def flattened(data: DataSet) -> DataSet:
+    """The pixels of each image as features in [0, 1]."""
+    train, test = (replace(part, inputs=part.inputs.flatten(1).float() / 255) for part in (data.train, data.test))
+    mean, std = column_statistics(train.inputs)
+    return replace(data, train=train, test=test, mean=mean, std=std)
 
 
 def draw(trial: Trial, data: DataSet) -> Drawn:
@@ -63,106 +85,161 @@ def draw(trial: Trial, data: DataSet) -> Drawn:
 
 
 def run_trial(trial: Trial, data: DataSet, drawn: Drawn, runs: Path) -> AnswersRecord:
-    """Fit and measure the classifier and its twin in folders under `runs`, or go on there."""
-    run = runs / trial.name
-    classifier = classifier_of(trial, data.train.n_classes, run).fit(data.train.inputs, pairs=drawn.pairs)
-    stages = [read_json(file) for file in run.glob("*/metrics.json")]  # a run that was finished long ago has them too
-    config = read_json(run / "start-1" / "config.json")
+    """Fit and measure the classifier, its twin and its rivals in folders under `runs`, or go on there."""
+    recipe, run = trial.recipe, runs / trial.name
+    classifier = classifier_of(trial, data.train.n_classes, run)
+    spent = fit_timed(classifier, data.train, drawn.pairs, run)
+    stages = {file.parent.name: read_json(file) for file in sorted(run.rglob("metrics.json"))}
+    steps = sum(stage["steps"] for stage in stages.values())
+    config = read_json(min(run.rglob("config.json")))  # the stages differ in their seeds and lengths alone
     held_out_accuracy = classifier.history_[-1].get("held_out_accuracy")
+    first, last = (counts(classifier, network, data) for network in (classifier.first_network_, classifier.network_))
 
     n_labels = min(trial.answers, len(data.train))
-    twin_run = runs / f"{trial.recipe.dataset}-twin-{n_labels}labels-seed{trial.seed}-{trial.n_epochs}ep"
-    twin_accuracy = run_twin(trial, data, n_labels, twin_run)
-    if not (run / "machine.json").exists():
-        write_json(run / "machine.json", machine())
+    twin_run = runs / f"{recipe.dataset}-twin-{n_labels}labels-seed{trial.seed}-{steps}steps"
+    twin_accuracy = run_twin(trial, data, n_labels, steps, config, twin_run) if recipe.twin else None
     return AnswersRecord(
-        table=TABLE,
-        dataset=trial.recipe.dataset,
-        network=trial.recipe.network,
+        table=recipe.table,
+        dataset=recipe.dataset,
+        network=recipe.network or "default",
         answers=trial.answers,
         noise=trial.noise,
         model=trial.model,
         seed=trial.seed,
-        epochs=trial.n_epochs,
+        epochs=trial.epochs,
         settings={
             **config["settings"],
             "device": config["device"],
             "precision": config["precision"],
-            "augmentation": asdict(GENTLE),
-            "most_starts": classifier.starts,
-            "held_out_share": classifier.held_out,
-            "twin_epochs": 2 * trial.n_epochs,
+            "classifier": described(classifier),
+            "network": type(classifier.network_).__name__,
+            "hidden": recipe.hidden,
+            "stages": {name: stage["steps"] for name, stage in stages.items()},
+            **({"augmentation": asdict(GENTLE)} if has_gentle_views(recipe, data) else {}),
         },
-        first_accuracy=percent_right(classifier.first_network_, data, MCL()),
-        accuracy=percent_right(classifier.network_, data, MCL()),
+        first_accuracy=percent(accuracy(first.test, match_outputs(first.train))),
+        accuracy=percent(accuracy(last.test, match_outputs(last.train))),
         unlabelled_kept=classifier.unlabelled_,
-        starts=len(list(run.glob("start-*/metrics.json"))),
+        starts=len(stages.keys() - {"unlabelled"}),
         flipped=drawn.flipped,
         rate=round(classifier.noise_, 6),
         held_out=len(classifier.held_out_),
-        held_out_accuracy=None if held_out_accuracy is None else round(100 * held_out_accuracy, 4),
+        held_out_accuracy=None if held_out_accuracy is None else percent(held_out_accuracy),
         twin_accuracy=twin_accuracy,
-        twin_labels=n_labels,
-        seconds=round(sum(stage["seconds"] for stage in stages), 1),
-        cpu_seconds=round(sum(stage["cpu_seconds"] for stage in stages), 1),
-        twin_cpu_seconds=round(read_json(twin_run / "metrics.json")["cpu_seconds"], 1),
+        twin_labels=n_labels if recipe.twin else 0,
+        twin_cpu_seconds=round(read_json(twin_run / "metrics.json")["cpu_seconds"], 1) if recipe.twin else 0.0,
         command=trial.command,
-        **read_json(run / "machine.json"),
+        **spent,
+        steps=steps,
+        test_matched_accuracy=percent(accuracy(last.test, match_outputs(last.test))),
+        rivals=run_rivals(recipe.rivals, data, drawn.pairs, n_labels, trial.seed, runs),
     )
 
 
 def classifier_of(trial: Trial, n_classes: int, run: Path) -> PairClassifier:
-    """As anyone would make it, but for the schedule."""
-    rates: dict[str, float | Literal["learn"]] = {"none": 0.0, "given": trial.noise, "learned": "learn"}
-    return PairClassifier(
-        n_classes,
-        network=trial.recipe.network,
-        epochs=trial.n_epochs,
-        batch_size=trial.recipe.batch_size,
-        learning_rate=trial.recipe.learning_rate,
-        noise=rates[trial.model],
-        augment=GENTLE,
-        precision=trial.recipe.precision,
-        random_state=trial.seed,
-        verbose=True,
-        run=run,
-    )
-
-
-def run_twin(trial: Trial, data: DataSet, n_labels: int, run: Path) -> float:
-    """Train the twin, or go on; it does not depend on the answers, so that trials with other flips share it."""
+    """As anyone would make it, but for what the recipe and the command line say."""
     recipe = trial.recipe
-    shape = tuple(data.train.inputs.shape[1:])
-    network = build(recipe.network, data.train.n_classes, shape, seed=trial.seed)
-    steps = max(LEAST_STEPS, math.ceil(len(data.train) / recipe.batch_size))  # of an epoch, as in the stages
+    told: dict[str, Any] = {**recipe.training}
+    if recipe.network is not None:
+        told["network"] = network_of(recipe)
+    if not recipe.augment:
+        told["augment"] = None
+    if trial.epochs is not None:
+        told["epochs"] = trial.epochs
+    if trial.model != "none":
+        told["noise"] = trial.noise if trial.model == "given" else "learn"
+    return PairClassifier(n_classes, **told, random_state=trial.seed, verbose=True, run=run)
+
+
+def network_of(recipe: AnswersRecipe) -> str | Callable[[int, tuple[int, ...]], nn.Module]:
+    """What PairClassifier takes as its network."""
+    assert recipe.network is not None
+    if not recipe.hidden:
+        return recipe.network
+    return lambda n_classes, shape: MLP(n_classes, shape, recipe.hidden)
+
+
+def described(classifier: PairClassifier) -> dict[str, Any]:
+    """The classifier's parameters, as far as they can be written down."""
+    plain = (str, int, float, bool, type(None))
+    return {name: value for name, value in classifier.get_params().items() if isinstance(value, plain)}
+
+
+def fit_timed(classifier: PairClassifier, items: Items, pairs: Pairs, run: Path) -> dict[str, Any]:
+    """Fit; gives the machine and the time that all of it took, also where it was finished long ago."""
+    clock, cpu = time.perf_counter(), time.process_time()
+    classifier.fit(items.inputs.numpy(), pairs=pairs)
+    spent = {"seconds": time.perf_counter() - clock, "cpu_seconds": time.process_time() - cpu}
+    if not (run / "fit.json").exists():
+        stages = [read_json(file) for file in run.rglob("metrics.json")]
+        for name in spent:  # a run that was stopped and resumed: its stages know better
+            spent[name] = round(max(spent[name], sum(stage[name] for stage in stages)), 1)
+        write_json(run / "fit.json", {**spent, **machine()})
+    found: dict[str, Any] = read_json(run / "fit.json")
+    return found
+
+
+@dataclass(frozen=True)
+class OutputCounts:
+    train: NDArray[np.int64]  # (K, C): rows outputs, columns classes
+    test: NDArray[np.int64]
+
+
+def counts(classifier: PairClassifier, network: nn.Module, data: DataSet) -> OutputCounts:
+    """What one of the classifier's networks says of both parts, by the classifier's own way of reading items."""
+    reader = copy.copy(classifier)
+    reader.network_ = network
+    every = np.arange(classifier.n_outputs_)
+    train, test = (
+        confusion(
+            reader.predict_outputs(part.inputs.numpy(), every).argmax(1),
+            part.labels,
+            classifier.n_outputs_,
+            part.n_classes,
+        )
+        for part in (data.train, data.test)
+    )
+    return OutputCounts(train, test)
+
+
+def run_twin(trial: Trial, data: DataSet, n_labels: int, steps: int, config: Mapping[str, Any], run: Path) -> float:
+    """Train the twin, or go on; it does not depend on the answers, so that trials with other flips may share it."""
+    recipe = trial.recipe
+    shape, n_classes = tuple(data.train.inputs.shape[1:]), data.train.n_classes
+    assert recipe.network is not None
+    network = build(recipe.network, n_classes, shape, seed=trial.seed)
+    epochs = max(n for n in range(1, MOST_EPOCHS + 1) if steps % n == 0)  # so that the steps come out even
+    batch_size = config["settings"]["batch_size"]
     settings = Settings(
-        epochs=2 * trial.n_epochs,
-        batch_size=recipe.batch_size,
-        learning_rate=recipe.learning_rate,
+        epochs=epochs,
+        batch_size=batch_size,
+        learning_rate=config["settings"]["learning_rate"],
         schedule="one-cycle",
-        precision=recipe.precision,
+        precision=config["precision"],
         seed=trial.seed,
     )
     train_labelled(
         network,
-        labelled(data.train, n_labels, steps * recipe.batch_size, trial.seed),
+        labelled(data.train, n_labels, steps // epochs * batch_size, trial.seed),
         data,
         nn.CrossEntropyLoss(),
         settings,
-        augment=GENTLE,
+        augment=GENTLE if has_gentle_views(recipe, data) else None,
         run=run,
         config={"dataset": recipe.dataset, "network": recipe.network, "labels": n_labels},
     )
-    return percent_right(network, data, nn.CrossEntropyLoss())
+    measured = measure(network, data, nn.CrossEntropyLoss())
+    return percent(accuracy(measured.test_counts, measured.matching))
 
 
 def labelled(items: Items, n: int, visits: int, seed: int) -> Items:
     """`n` random items, again and again until there are as many as an epoch visits."""
-    chosen = torch.randperm(len(items), generator=torch.Generator().manual_seed(seed))[:n]
-    return items.subset(chosen.repeat(math.ceil(visits / n))[:visits])
+    return items.subset(labelled_rows(len(items), n, seed).repeat(math.ceil(visits / n))[:visits])
 
 
-def percent_right(network: nn.Module, data: DataSet, criterion: nn.Module) -> float:
-    """In %, the outputs matched with the classes on the training data."""
-    measured = measure(network, data, criterion)
-    return round(100 * accuracy(measured.test_counts, measured.matching), 4)
+def has_gentle_views(recipe: AnswersRecipe, data: DataSet) -> bool:
+    return recipe.augment and data.train.inputs.ndim == 4
+
+
+def percent(share: float) -> float:
+    return round(100 * share, 4)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from likewise.paper.answers_trials import trial_name
 
@@ -16,24 +16,24 @@ class AnswersRecord:
 
     table: str
     dataset: str
-    network: str
+    network: str  # its name; "default" where the classifier chose it
     answers: int
     noise: float  # the probability that an answer was flipped
-    model: str  # of wrong answers: none (those that contradict are left out), given (the rate is known), learned
+    model: str  # of wrong answers: none (nothing is set by hand), given (the rate is known), learned
     seed: int
-    epochs: int  # of each stage
+    epochs: int | None  # of each stage; None: the classifier chose
     settings: dict[str, object]  # everything that training was told
     first_accuracy: float  # answers only: after the first stage
     accuracy: float  # of the classifier: after the second stage, where that was kept
     unlabelled_kept: bool  # whether it was
-    starts: int  # of the first stage
+    starts: int  # runs of the first stage
     flipped: int  # answers that are wrong
     rate: float  # of wrong answers, as the classifier had it in the end
     held_out: int  # answers that were not trained on
     held_out_accuracy: float | None  # of the classifier on them, as they were given; None where there are none
-    twin_accuracy: float  # of the same network, given class labels
+    twin_accuracy: float | None  # of the same network, given class labels; None where the recipe has no twin
     twin_labels: int  # as many as answers, at most all training items; none is wrong
-    seconds: float  # of training, without the twin
+    seconds: float  # of the fit, without the twin and the rivals
     cpu_seconds: float
     twin_cpu_seconds: float
     command: str
@@ -41,6 +41,9 @@ class AnswersRecord:
     torch: str
     cpu: str
     threads: int
+    steps: int | None = None  # of all stages together
+    test_matched_accuracy: float | None = None  # of the classifier, its outputs matched on the test set
+    rivals: dict[str, dict[str, float]] = field(default_factory=dict)  # name -> accuracy (test set), train_accuracy
 
     @property
     def name(self) -> str:

@@ -4,62 +4,77 @@ from __future__ import annotations
 
 import tomllib
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from importlib import resources
-from typing import TYPE_CHECKING
+from typing import Any
 
 from likewise.errors import InputError
 
-if TYPE_CHECKING:
-    from likewise.training.settings import Precision
-
-LEAST_ANSWERS = 10  # as many as there are classes
 MODELS = ("none", "given", "learned")  # of wrong answers
 
 
 @dataclass(frozen=True)
+class Aim:
+    """The test accuracy in %, or more, that is expected of the mean over the seeds."""
+
+    answers: int
+    accuracy: float
+    noise: float = 0.0
+
+
+@dataclass(frozen=True)
 class AnswersRecipe:
-    """What all trials of a data set share, and what is aimed at."""
+    """What all trials of a data set share, what is expected, and what others have published."""
 
+    table: str  # "answers" or "spherepair"
     dataset: str
-    network: str
+    classes: int
     answers: tuple[int, ...]
-    epochs: int  # of each of the two stages
-    batch_size: int
-    learning_rate: float
-    expect: Mapping[int, float]  # answers -> test accuracy in %, or more
-    precision: Precision = "auto"
+    network: str | None = None  # by its name; None: the classifier chooses
+    hidden: tuple[int, ...] = ()  # widths of the hidden layers, where the network is an MLP
+    features: str = ""  # the .npz file of the set, where it is made of features
+    flatten: bool = False  # images become features in [0, 1]
+    augment: bool = True  # False: none
+    training: Mapping[str, Any] = field(default_factory=dict)  # further arguments of PairClassifier
+    twin: bool = False  # the same network given labels stands beside it
+    rivals: tuple[str, ...] = ()
+    expect: tuple[Aim, ...] = ()
+    published: Mapping[str, Mapping[int, float]] = field(default_factory=dict)  # method -> answers -> accuracy in %
+
+    def aim(self, answers: int, noise: float) -> float | None:
+        return next((aim.accuracy for aim in self.expect if (aim.answers, aim.noise) == (answers, noise)), None)
 
 
-def answers_recipes() -> dict[str, AnswersRecipe]:
+def answers_recipes(table: str = "answers") -> dict[str, AnswersRecipe]:
     """The packaged recipes by data set, in the alphabet's order.
 
-    >>> [(recipe.dataset, dict(recipe.expect)) for recipe in answers_recipes().values()]
-    [('digits', {500: 90.0, 1000: 97.0}), ('mnist', {20000: 97.0})]
+    >>> [(recipe.dataset, recipe.aim(1000, 0.0)) for recipe in answers_recipes().values()]
+    [('digits', None), ('mnist', 98.2), ('photos', 89.0)]
     """
-    folder = resources.files("likewise.paper") / "recipes" / "answers"
+    folder = resources.files("likewise.paper") / "recipes" / table
     found = {}
     for file in sorted(folder.iterdir(), key=lambda file: file.name):
         if file.name.endswith(".toml"):
             content = tomllib.loads(file.read_text(encoding="utf-8"))
-            found[content["dataset"]] = AnswersRecipe(
-                dataset=content["dataset"],
-                network=content["network"],
-                answers=tuple(content["answers"]),
-                **content["training"],
-                expect={int(answers): accuracy for answers, accuracy in content["expect"].items()},
-            )
+            for key in ("answers", "hidden", "rivals"):
+                content[key] = tuple(content.get(key, ()))
+            content["expect"] = tuple(Aim(**aim) for aim in content.get("expect", ()))
+            content["published"] = {
+                method: {int(answers): accuracy for answers, accuracy in figures.items()}
+                for method, figures in content.get("published", {}).items()
+            }
+            found[content["dataset"]] = AnswersRecipe(**content)
     return found
 
 
-def trial_name(dataset: str, answers: int, noise: float, model: str, seed: int, epochs: int) -> str:
+def trial_name(dataset: str, answers: int, noise: float, model: str, seed: int, epochs: int | None) -> str:
     """The name of a run folder and of a record.
 
-    >>> trial_name("digits", 500, 0.0, "none", 0, 40), trial_name("mnist", 2000, 0.1, "learned", 1, 4)
-    ('digits-500answers-seed0-40ep', 'mnist-2000answers-noise0.1-learned-seed1-4ep')
+    >>> trial_name("digits", 500, 0.0, "none", 0, None), trial_name("mnist", 2000, 0.1, "learned", 1, 4)
+    ('digits-500answers-seed0', 'mnist-2000answers-noise0.1-learned-seed1-4ep')
     """
     flips = "" if noise == 0 and model == "none" else f"-noise{noise:g}-{model}"
-    return f"{dataset}-{answers}answers{flips}-seed{seed}-{epochs}ep"
+    return f"{dataset}-{answers}answers{flips}-seed{seed}" + ("" if epochs is None else f"-{epochs}ep")
 
 
 @dataclass(frozen=True)
@@ -78,24 +93,22 @@ class Trial:
     noise: float = 0.0  # the probability that an answer is flipped
     model: str = "none"
     seed: int = 0
-    epochs: int = 0  # of each stage; 0 = as the recipe has it
-
-    @property
-    def n_epochs(self) -> int:
-        return self.epochs or self.recipe.epochs
+    epochs: int | None = None  # of each stage; None: the classifier chooses
 
     @property
     def name(self) -> str:
-        return trial_name(self.recipe.dataset, self.answers, self.noise, self.model, self.seed, self.n_epochs)
+        return trial_name(self.recipe.dataset, self.answers, self.noise, self.model, self.seed, self.epochs)
 
     @property
     def command(self) -> str:
         """The command line that runs this trial and no other."""
-        parts = ["likewise paper answers --dataset", self.recipe.dataset, "--answers", str(self.answers)]
-        if self.noise or self.model != "none":
-            parts += ["--noise", f"{self.noise:g}", "--model", self.model]
+        parts = [f"likewise paper {self.recipe.table} --dataset", self.recipe.dataset, "--answers", str(self.answers)]
+        if self.noise:
+            parts += ["--noise", f"{self.noise:g}"]
+        if self.model != "none":
+            parts += ["--model", self.model]
         parts += ["--seed", str(self.seed)]
-        if self.n_epochs != self.recipe.epochs:
+        if self.epochs is not None:
             parts += ["--epochs", str(self.epochs)]
         return " ".join(parts)
 
@@ -104,6 +117,7 @@ def select_trials(
     dataset: str,
     answers: Sequence[int] = (),  # none = as the recipe has them
     *,
+    table: str = "answers",
     noise: float = 0.0,
     model: str = "none",
     seed: int = 0,
@@ -112,13 +126,16 @@ def select_trials(
     """A trial for each number of answers, the fewest first; what cannot be tried is an InputError.
 
     >>> [trial.name for trial in select_trials("digits", [1000, 500], seed=2)]
-    ['digits-500answers-seed2-40ep', 'digits-1000answers-seed2-40ep']
+    ['digits-500answers-seed2', 'digits-1000answers-seed2']
     """
-    recipes = answers_recipes()
+    recipes = answers_recipes(table)
     if dataset not in recipes:
         raise InputError(f"--dataset {dataset} has no recipe. Use one of {', '.join(recipes)}.")
-    if answers and min(answers) < LEAST_ANSWERS:
-        raise InputError(f"--answers must be {LEAST_ANSWERS} or more, got {min(answers)}: there are ten classes.")
+    recipe = recipes[dataset]
+    if answers and min(answers) < recipe.classes:
+        raise InputError(
+            f"--answers must be {recipe.classes} or more, got {min(answers)}: there are {recipe.classes} classes."
+        )
     if not 0 <= noise < 0.5:
         raise InputError(f"--noise must be at least 0 and below 0.5, got {noise:g}: at a half, answers say nothing.")
     if model not in MODELS:
@@ -129,5 +146,4 @@ def select_trials(
         raise InputError(f"--seed must be 0 or more, got {seed}.")
     if epochs is not None and epochs < 1:
         raise InputError(f"--epochs must be 1 or more, got {epochs}.")
-    recipe = recipes[dataset]
-    return [Trial(recipe, n, noise, model, seed, epochs or 0) for n in sorted(set(answers or recipe.answers))]
+    return [Trial(recipe, n, noise, model, seed, epochs) for n in sorted(set(answers or recipe.answers))]

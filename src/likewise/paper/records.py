@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, fields
+from dataclasses import MISSING, asdict, dataclass, fields
 from pathlib import Path
 from typing import Any, ClassVar, Protocol, TypeVar
 
@@ -16,6 +16,7 @@ from likewise.training.run_folder import write_json
 KINDS: dict[str, tuple[type, ...]] = {
     "str": (str,),
     "int": (int,),
+    "int | None": (int, type(None)),
     "float": (int, float),
     "float | None": (int, float, type(None)),
     "bool": (bool,),
@@ -87,6 +88,7 @@ def read_records(results: Path, table: str, kind: type[Kind]) -> list[Kind]:
 
 
 def read_record(path: Path, kind: type[Kind]) -> Kind:
+    """The record in a file; a field with a default may be missing there, in a record that is older than the field."""
     remedy = "Delete the file and run its command again."
     try:
         content = json.loads(path.read_text(encoding="utf-8"))
@@ -95,10 +97,12 @@ def read_record(path: Path, kind: type[Kind]) -> Kind:
     if not isinstance(content, Mapping):
         raise InputError(f"{path}: a record must be a JSON object. {remedy}")
     types = {field.name: KINDS[str(field.type).partition("[")[0]] for field in fields(kind)}
+    required = {field.name for field in fields(kind) if field.default is field.default_factory is MISSING}
     for name, allowed in types.items():
         if name not in content:
-            raise InputError(f"{path}: {name} is missing. {remedy}")
-        if not isinstance(content[name], allowed):
+            if name in required:
+                raise InputError(f"{path}: {name} is missing. {remedy}")
+        elif not isinstance(content[name], allowed):
             raise InputError(f"{path}: {name} cannot be {content[name]!r}. {remedy}")
     for name in content:
         if name not in types:

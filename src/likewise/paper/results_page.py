@@ -13,6 +13,7 @@ from likewise.paper.landscape_section import landscape_section
 from likewise.paper.markdown import machines, notes, table
 from likewise.paper.recipe import recipes
 from likewise.paper.records import Record, read_records
+from likewise.paper.spherepair_section import spherepair_section
 from likewise.paper.table4_section import table4_section
 from likewise.paper.transfer_section import table2_section, table3_section
 
@@ -68,6 +69,7 @@ SECTIONS: tuple[Callable[[Path], str], ...] = (
     table3_section,
     table4_section,
     answers_section,
+    spherepair_section,
     landscape_section,
 )
 

@@ -257,7 +257,8 @@ def _row(job: Job, state: State) -> dict[str, float]:
 def _write_results(job: Job, run: Path, state: State) -> None:
     """Write the last files, unless an earlier call did; metrics.json comes last and so says that the run is whole."""
     row = state.history[_best_epoch(job, state) if job.monitor else -1]
-    metrics = {**row, "seconds": state.seconds, "cpu_seconds": state.cpu_seconds}
+    steps = _global_step(job, state)  # past the best epoch too
+    metrics = {**row, "steps": steps, "seconds": state.seconds, "cpu_seconds": state.cpu_seconds}
     metrics["images_per_second"] = state.items / state.seconds
     if (run / "metrics.json").exists() and read_json(run / "metrics.json") == plain(metrics):
         return
