@@ -15,6 +15,7 @@ from likewise.cli.options import CLUSTER_METHODS, Data, several_of
 from likewise.errors import InputError
 
 Threads = Annotated[int | None, typer.Option(min=1, help="Threads; as many as torch takes where not given.")]
+ANSWER_CASES = ("features", "images")
 MEASURED = ("check", "cluster", "discover", "fit", "landscape", "name", "predict", "report", "semi")
 
 app = typer.Typer(no_args_is_help=True, help="Measure time and memory side by side.")
@@ -119,6 +120,33 @@ def semi(
         measured = compare(repeats=repeats)
         write_json(out, record(measured))
     for line in report(measured):
+        typer.echo(line)
+    typer.echo(f"Wrote {out}.")
+
+
+@app.command()
+def answers(
+    out: Annotated[Path, typer.Option(help="Write to this JSON file.")] = Path("benchmarks/answers.json"),
+    case: Annotated[
+        list[str] | None, several_of(ANSWER_CASES, "The case to measure, once or several times; by default both.")
+    ] = None,
+    data: Data = None,
+    threads: Threads = None,
+) -> None:
+    """A fit from 1,000 answers beside as many steps with labels.
+
+    The items are 900 feature vectors and 60,000 images: the photos' features and MNIST where they are in the data
+    folder, else made up.
+    """
+    _check_writable(out)
+
+    from likewise.benchmarks.answers import measure, open_pile, record, report
+    from likewise.training.run_folder import write_json
+
+    with _threads(threads):
+        costs = [measure(open_pile(name, data)) for name in case or ANSWER_CASES]
+        write_json(out, record(costs))
+    for line in report(costs):
         typer.echo(line)
     typer.echo(f"Wrote {out}.")
 

@@ -33,7 +33,7 @@ from likewise.paper.answers_rivals import labelled_rows, run_rivals
 from likewise.paper.answers_trials import AnswersRecipe, Trial
 from likewise.paper.records import read_record, record_path, write_record
 from likewise.training import Settings, measure, train_labelled
-from likewise.training.run_folder import read_json, write_json
+from likewise.training.run_folder import finished_stages, read_json, write_json
 
 MOST_EPOCHS = 10  # of the twin
 
@@ -89,7 +89,7 @@ def run_trial(trial: Trial, data: DataSet, drawn: Drawn, runs: Path) -> AnswersR
     recipe, run = trial.recipe, runs / trial.name
     classifier = classifier_of(trial, data.train.n_classes, run)
     spent = fit_timed(classifier, data.train, drawn.pairs, run)
-    stages = {file.parent.name: read_json(file) for file in sorted(run.rglob("metrics.json"))}
+    stages = finished_stages(run)
     steps = sum(stage["steps"] for stage in stages.values())
     config = read_json(min(run.rglob("config.json")))  # the stages differ in their seeds and lengths alone
     held_out_accuracy = classifier.history_[-1].get("held_out_accuracy")
@@ -171,7 +171,7 @@ def fit_timed(classifier: PairClassifier, items: Items, pairs: Pairs, run: Path)
     classifier.fit(items.inputs.numpy(), pairs=pairs)
     spent = {"seconds": time.perf_counter() - clock, "cpu_seconds": time.process_time() - cpu}
     if not (run / "fit.json").exists():
-        stages = [read_json(file) for file in run.rglob("metrics.json")]
+        stages = finished_stages(run).values()
         for name in spent:  # a run that was stopped and resumed: its stages know better
             spent[name] = round(max(spent[name], sum(stage[name] for stage in stages)), 1)
         write_json(run / "fit.json", {**spent, **machine()})

@@ -73,6 +73,11 @@ def read_json(path: Path) -> Any:
         raise InputError(f"{path} is not JSON ({error}); delete it or use another folder.") from error
 
 
+def finished_stages(run: Path) -> dict[str, Any]:
+    """What metrics.json says of each run that ended in a folder within `run`, by the name of that folder."""
+    return {file.parent.name: read_json(file) for file in sorted(run.rglob("metrics.json"))}
+
+
 def write_history(path: Path, history: Sequence[Mapping[str, object]]) -> None:
     """Write one row an epoch; the columns are those of all rows, in the order they first appear."""
     text = io.StringIO()
