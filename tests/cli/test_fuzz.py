@@ -52,6 +52,7 @@ SUBCOMMANDS = [
     "table1",
     "table2",
     "table4",
+    "ablation",
     "show",
     "answers",
     "no",

@@ -21,6 +21,8 @@ from likewise.clustering.constraints import Contradictions
 from likewise.datasets import NAMES as DATASETS
 from likewise.datasets.download import HOMES
 from likewise.networks import NAMES as NETWORKS
+from likewise.paper.ablation_entries import EPOCHS, PLAIN
+from likewise.paper.ablation_options import OPTIONS
 from likewise.paper.answers_trials import MODELS, answers_recipes
 from likewise.paper.recipe import CRITERIA, recipes
 from likewise.paper.table4_entries import semi_recipes
@@ -129,6 +131,7 @@ def test_one_option_is_one_thing() -> None:
         (options.DatasetName, DATASETS),
         (options.SemiMethod, SEMI_METHODS),
         (options.ClusterMethod, METHODS),
+        (options.AblationOption, (*PLAIN, *OPTIONS)),
         (data.DownloadName, HOMES),
     ],
 )
@@ -151,6 +154,8 @@ def test_names_are_those_of_the_rooms(names: Any, known: Any) -> None:
         ("paper table3", "--method", {name for recipe in transfer_recipes(TABLE3) for name in recipe.methods}),
         ("paper table4", "--dataset", {recipe.dataset for recipe in semi_recipes()}),
         ("paper table4", "--network", {recipe.network for recipe in semi_recipes()}),
+        ("paper ablation", "--dataset", {dataset for dataset, _ in EPOCHS}),
+        ("paper ablation", "--network", {network for _, network in EPOCHS}),
         ("paper answers", "--dataset", answers_recipes()),
         ("paper answers", "--model", MODELS),
         ("paper spherepair", "--dataset", answers_recipes("spherepair")),

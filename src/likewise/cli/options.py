@@ -31,6 +31,9 @@ NetworkName = Literal[
 ]
 DatasetName = Literal["digits", "mnist", "fashion-mnist", "cifar10", "cifar100"]
 SemiMethod = Literal["supervised", "pseudo-label", "pi-model", "vat", "spn-mcl", "pseudo-mcl", "pseudo-mcl+"]
+AblationOption = Literal[
+    "ce", "mcl", "balance", "scale", "temperature", "entropy", "volume", "classes", "joint", "joint-memory"
+]
 ClusterMethod = Literal[
     "k-means",
     "cop-k-means",

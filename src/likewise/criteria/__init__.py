@@ -1,6 +1,8 @@
-"""The criteria: MCL and KCL, as modules and as functions, and MCL for answers that may be wrong."""
+"""The criteria: MCL and KCL, as modules and as functions; MCL for answers that may be wrong, and for all at once."""
 
 from likewise.criteria.flips import flipped_mcl
+from likewise.criteria.groups import Groups
+from likewise.criteria.joint import joint_mcl, joint_targets
 from likewise.criteria.kcl import KCL, kcl
 from likewise.criteria.mcl import MCL, mcl
 from likewise.criteria.tables import LabelTable, MatrixTable, Overlay, PairTable, Told, known_pairs, whole
@@ -8,12 +10,15 @@ from likewise.criteria.tables import LabelTable, MatrixTable, Overlay, PairTable
 __all__ = [
     "KCL",
     "MCL",
+    "Groups",
     "LabelTable",
     "MatrixTable",
     "Overlay",
     "PairTable",
     "Told",
     "flipped_mcl",
+    "joint_mcl",
+    "joint_targets",
     "kcl",
     "known_pairs",
     "mcl",

@@ -106,15 +106,9 @@ def select(
     if seed < 0:
         raise InputError(f"--seed must be 0 or more, got {seed}.")
     treatments = [NO_TREATMENT, *sorted({name for recipe in recipes for name in recipe.treatments})]
-    check_name("--dataset", dataset, dict.fromkeys(recipe.dataset for recipe in recipes))
-    check_name("--network", network, dict.fromkeys(recipe.network for recipe in recipes))
+    rows = rows_of(recipes, dataset, network)
     check_name("--criterion", criterion, CRITERIA)
     check_name("--treatment", treatment, treatments)
-
-    rows = [recipe for recipe in recipes if dataset in (None, recipe.dataset) and network in (None, recipe.network)]
-    if not rows:
-        have = ", ".join(f"{recipe.dataset} {recipe.network}" for recipe in recipes)
-        raise InputError(f"No recipe has --dataset {dataset} with --network {network}. There are {have}.")
     entries = [
         Entry(recipe, each, cure, seed, epochs)
         for recipe in rows
@@ -130,6 +124,17 @@ def select(
             f"No recipe has --treatment {treatment} with {given}. It exists for kcl on {', '.join(treated)}."
         )
     return entries
+
+
+def rows_of(recipes: Sequence[Recipe], dataset: str | None, network: str | None) -> list[Recipe]:
+    """The recipes of this data set and network; None takes all."""
+    check_name("--dataset", dataset, dict.fromkeys(recipe.dataset for recipe in recipes))
+    check_name("--network", network, dict.fromkeys(recipe.network for recipe in recipes))
+    rows = [recipe for recipe in recipes if dataset in (None, recipe.dataset) and network in (None, recipe.network)]
+    if not rows:
+        have = ", ".join(f"{recipe.dataset} {recipe.network}" for recipe in recipes)
+        raise InputError(f"No recipe has --dataset {dataset} with --network {network}. There are {have}.")
+    return rows
 
 
 def check_name(option: str, value: str | None, known: Sequence[str] | dict[str, None]) -> None:

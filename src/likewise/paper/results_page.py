@@ -1,4 +1,4 @@
-"""RESULTS.md: the paper's figures beside ours, what answers alone give, and loss surfaces, made from records alone."""
+"""RESULTS.md: the paper's figures beside ours, an ablation, what answers give, and surfaces, from records alone."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from itertools import groupby
 from pathlib import Path
 from statistics import mean, stdev
 
+from likewise.paper.ablation_section import ablation_section
 from likewise.paper.answers_section import answers_section
 from likewise.paper.entries import NO_TREATMENT
 from likewise.paper.landscape_section import landscape_section
@@ -65,6 +66,7 @@ def table1_section(results: Path) -> str:
 
 SECTIONS: tuple[Callable[[Path], str], ...] = (
     table1_section,
+    ablation_section,
     table2_section,
     table3_section,
     table4_section,

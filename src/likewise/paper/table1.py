@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict
 from pathlib import Path
 
@@ -21,6 +21,8 @@ from likewise.paper.records import Record, write_record
 from likewise.training import TrainingResult, measure, train_labelled
 from likewise.training.run_folder import read_json, write_json
 
+Train = Callable[[Entry, nn.Module, Items, DataSet, nn.Module, Path], TrainingResult]
+
 
 def run_entries(
     entries: Sequence[Entry], *, data: Path | None, runs: Path, results: Path
@@ -33,8 +35,12 @@ def run_entries(
         yield record, write_record(results, record)
 
 
-def run_entry(entry: Entry, data: DataSet, run: Path) -> Record:
-    """Train one entry of the table in the folder `run`, or go on there, and measure it."""
+def run_entry(entry: Entry, data: DataSet, run: Path, train: Train | None = None) -> Record:
+    """Train one entry of the table in the folder `run`, or go on there, and measure it.
+
+    Another `train` may take the place of `train_entry`: it has the same arguments and trains the network in place.
+    """
+    train = train or train_entry
     criterion = criterion_of(entry)
     shape = tuple(data.train.inputs.shape[1:])
     network = build(entry.recipe.network, data.train.n_classes, shape, seed=entry.seed)
@@ -42,8 +48,8 @@ def run_entry(entry: Entry, data: DataSet, run: Path) -> Record:
     if entry.pretrain_labels:
         folders.insert(0, run / "pretrain")
         few = stratified(data.train, entry.pretrain_labels, entry.seed)
-        _train(entry, network, few, data, nn.CrossEntropyLoss(), folders[0])
-    result = _train(entry, network, data.train, data, criterion, run)
+        train(entry, network, few, data, nn.CrossEntropyLoss(), folders[0])
+    result = train(entry, network, data.train, data, criterion, run)
 
     measured = measure(network, data, criterion)
     test_scores = scores(measured.test_counts, measured.matching)
@@ -94,16 +100,9 @@ def beyond_settings(entry: Entry) -> dict[str, object]:
     return told
 
 
-def _train(
+def train_entry(
     entry: Entry, network: nn.Module, items: Items, data: DataSet, criterion: nn.Module, run: Path
 ) -> TrainingResult:
-    names = {
-        "table": entry.recipe.table,
-        "dataset": entry.recipe.dataset,
-        "network": entry.recipe.network,
-        "criterion": "ce" if isinstance(criterion, nn.CrossEntropyLoss) else entry.criterion,  # ce in pre-training
-        "treatment": entry.treatment,
-    }
     return train_labelled(
         network,
         items,
@@ -112,8 +111,20 @@ def _train(
         entry.settings,
         augment=entry.recipe.augmentation,
         run=run,
-        config={**names, **beyond_settings(entry)},
+        config=config_of(entry, criterion),
     )
+
+
+def config_of(entry: Entry, criterion: nn.Module) -> dict[str, object]:
+    """What makes a run what it is, besides its Settings."""
+    return {
+        "table": entry.recipe.table,
+        "dataset": entry.recipe.dataset,
+        "network": entry.recipe.network,
+        "criterion": "ce" if isinstance(criterion, nn.CrossEntropyLoss) else entry.criterion,  # ce in pre-training
+        "treatment": entry.treatment,
+        **beyond_settings(entry),
+    }
 
 
 def percent_wrong(counts: np.ndarray, matching: np.ndarray) -> float:

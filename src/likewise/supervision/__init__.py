@@ -9,23 +9,28 @@ from likewise.supervision.answers import (
     answers_objective,
 )
 from likewise.supervision.consensus import consensus, consensus_objective
+from likewise.supervision.joint import PER_OUTPUT, RecentOutputs, joint_loss, joint_objective
 from likewise.supervision.labels import label_objective
 from likewise.supervision.partition import cosine_affinity, diffusion_rows, spectral_opinions, spectral_partition
 from likewise.supervision.pseudo import pseudo_similarity
 from likewise.supervision.transfer import contrastive_objective, similarity_objective, transfer_objective
 
 __all__ = [
+    "PER_OUTPUT",
     "AnswerKnowledge",
     "AnsweringNetwork",
     "ClosureKnowledge",
     "Known",
     "LabelKnowledge",
+    "RecentOutputs",
     "answers_objective",
     "consensus",
     "consensus_objective",
     "contrastive_objective",
     "cosine_affinity",
     "diffusion_rows",
+    "joint_loss",
+    "joint_objective",
     "label_objective",
     "pseudo_similarity",
     "similarity_objective",

@@ -15,7 +15,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.sparse import coo_array
 from torch import Tensor, nn
 
-from likewise.criteria import LabelTable, Overlay, PairTable, Told, flipped_mcl, mcl
+from likewise.criteria import Groups, LabelTable, Overlay, PairTable, Told, flipped_mcl, mcl
 from likewise.pairs import Closure, Pairs
 from likewise.supervision.pseudo import item_numbers, pseudo_similarity
 
@@ -58,6 +58,9 @@ class ClosureTable:
     def tile(self, rows: slice, columns: slice) -> Told:
         answer = self.answer[self.place[rows]].index_select(1, self.place[columns])
         return Told(answer == 1, answer > 0)
+
+    def groups(self) -> Groups:
+        return Groups(self.place, self.answer == 1)
 
 
 class ClosureKnowledge:

@@ -16,9 +16,10 @@ from torch import Tensor, nn
 from likewise.datasets import Augmentation, DataSet, Items
 from likewise.evaluation import accuracy, confusion, match_outputs
 from likewise.supervision import label_objective
-from likewise.training.batches import TensorBatches
+from likewise.training.batches import Order, TensorBatches
 from likewise.training.loop import Evaluate, OnEpoch, TrainingResult, train
 from likewise.training.optimizers import MakeOptimizer
+from likewise.training.precision import Objective
 from likewise.training.predict import predict_logits
 from likewise.training.settings import Settings
 
@@ -37,8 +38,13 @@ def train_labelled(
     config: Mapping[str, object] | None = None,
     on_epoch: OnEpoch | None = None,
     optimizer: MakeOptimizer | None = None,
+    objective: Objective | None = None,
+    order: Order | None = None,
 ) -> TrainingResult:
-    """Train on `items`, which are all or some of `data.train`; the history has the test accuracy of each epoch."""
+    """Train on `items`, which are all or some of `data.train`; the history has the test accuracy of each epoch.
+
+    Another `objective` may be learned in place of the criterion, which then only says how outputs get their classes.
+    """
     batches = TensorBatches(
         items.inputs,
         items.labels,
@@ -47,11 +53,12 @@ def train_labelled(
         mean=data.mean,
         std=data.std,
         augment=None if augment == Augmentation() else augment,
+        order=order,
     )
     return train(
         network,
         batches,
-        label_objective(criterion),
+        objective or label_objective(criterion),
         settings,
         n_classes=items.n_classes,
         run=run,
