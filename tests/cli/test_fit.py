@@ -6,6 +6,7 @@ import csv
 import errno
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -364,6 +365,26 @@ def test_arrays_are_fitted_by_row_number(blobs: Path, run: Run) -> None:
     kept = Pairs.read(blobs / "new" / "answers.parquet")
     assert kept.ids is None
     assert kept.left.tolist() == pairs.left.tolist()
+
+
+def test_the_number_of_classes_is_estimated_and_said(blobs: Path, run: Run) -> None:
+    given = ("--pairs", blobs / "answers.csv", "--epochs", 3, "--batch-size", 30)
+    result = run("fit", blobs / "blobs.csv", *given, "--out", blobs / "new")
+    assert result.exit_code == 0, result.output
+    assert "Learning classes, whose number is estimated; Ctrl-C stops" in result.stdout
+    said = re.search(r"\nThere seem to be 3 classes \(90 % interval (\d+) to (\d+)\)\.\n", result.stdout)
+    assert said is not None
+    interval = [int(said[1]), int(said[2])]
+    number = json.loads((blobs / "new" / "metrics.json").read_text())["number_of_classes"]
+    assert number == {"estimate": 3, "interval": interval}
+    assert interval[0] <= 3 <= interval[1]
+    page = blobs / "page.html"
+    assert run("report", blobs / "new", "--out", page).exit_code == 0
+    assert f"3 (90 % interval {said[1]} to {said[2]})" in page.read_text()
+    number = json.loads((blobs / "run" / "metrics.json").read_text())["number_of_classes"]
+    assert number == {"estimate": 4, "interval": None}  # where it was given
+    refused = run("fit", blobs / "blobs.csv", *given, "--classes", 3, "--out", blobs / "new")
+    assert "begun with another --classes (None, now 3)" in refused.stderr
 
 
 def test_a_linear_network_on_vectors_of_unit_length(blobs: Path, photos: Path, fit_blobs: Run, run: Run) -> None:

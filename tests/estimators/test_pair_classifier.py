@@ -53,6 +53,39 @@ def test_probabilities_agree_with_the_prediction_and_the_similarity(fitted: Pair
     assert fitted.transform(X).shape == (400, 256)
 
 
+def test_the_number_of_classes_is_estimated_where_it_is_left_out(fitted: PairClassifier, tmp_path: Path) -> None:
+    model = quick(n_classes=None, epochs=3).fit(X, pairs=PAIRS)
+    assert model.n_outputs_ == 4
+    assert model.n_classes_interval_ is not None
+    low, high = model.n_classes_interval_
+    assert low <= 4 <= high
+    assert model.score(X, Y) > 0.9
+    model.save(tmp_path)
+    loaded = PairClassifier.load(tmp_path)
+    assert (loaded.n_classes, loaded.n_outputs_, loaded.n_classes_interval_) == (None, 4, (low, high))
+    assert fitted.n_classes_interval_ is None
+    assert quick(n_classes=None, epochs=1).fit(X, Y).n_classes_interval_ is None  # y has four
+
+
+def test_a_model_saved_before_numbers_were_estimated_is_read(fitted: PairClassifier, tmp_path: Path) -> None:
+    fitted.save(tmp_path)
+    record = json.loads((tmp_path / "classifier.json").read_text())
+    del record["n_classes_interval"]
+    (tmp_path / "classifier.json").write_text(json.dumps(record))
+    assert PairClassifier.load(tmp_path).n_classes_interval_ is None
+    (tmp_path / "classifier.json").write_text(json.dumps(record | {"n_classes_interval": ["2"]}))
+    with pytest.raises(InputError, match="n_classes_interval must be a list or null; save the classifier again"):
+        PairClassifier.load(tmp_path)
+
+
+def test_the_number_of_classes_of_images() -> None:
+    digits = load_digits()
+    images = (digits.images[:500] * 15).astype(np.uint8)
+    pairs = Pairs.from_labels(digits.target[:500], n=400)
+    model = PairClassifier(epochs=1, unlabelled=False, starts=1).fit(images, pairs=pairs)
+    assert abs(model.n_outputs_ - 10) <= 3
+
+
 def test_spare_outputs_are_dropped() -> None:
     model = quick(n_classes=9).fit(X, pairs=PAIRS)
     assert model.unused_outputs_ == 9 - len(model.classes_)
@@ -264,7 +297,7 @@ def test_a_run_folder_goes_on_where_it_was(tmp_path: Path) -> None:
 
 REFUSED = {
     "nothing to learn from": (lambda: quick().fit(X), "give y, or pairs"),
-    "no number of classes": (lambda: quick(n_classes=None).fit(X, pairs=PAIRS), "n_classes must be 2 or more"),
+    "n_classes of 1": (lambda: quick(n_classes=1).fit(X, pairs=PAIRS), "n_classes must be 2 or more, or None"),
     "fewer outputs than classes": (lambda: quick(n_classes=3).fit(X, Y), "y holds 4 classes"),
     "one class": (lambda: quick(n_classes=None).fit(X, np.zeros(400, int)), "one class"),
     "lengths": (lambda: quick().fit(X, Y[:-1]), "400 items and y 399"),

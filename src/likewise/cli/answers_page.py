@@ -96,6 +96,9 @@ def _summary(model: PairClassifier, fit: Fit, given: Given, answers: Pairs, n_he
 
 def _facts(model: PairClassifier) -> dict[str, str]:
     facts = {}
+    if model.n_classes_interval_ is not None:
+        low, high = model.n_classes_interval_
+        facts["Estimated number of classes"] = f"{model.n_outputs_} (90 % interval {low} to {high})"
     if model.unused_outputs_:
         facts["Unused outputs"] = f"{model.unused_outputs_} of {model.n_outputs_}"
     if model.noise_:

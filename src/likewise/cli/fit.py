@@ -42,8 +42,13 @@ if TYPE_CHECKING:
 def fit(
     items: ItemsPath,
     pairs: Annotated[Path, typer.Option(help=ANSWERS)],
-    classes: Annotated[int, typer.Option(min=2, help="How many classes there are, or more: the unused are dropped.")],
     out: Annotated[Path, typer.Option(help="Write to this folder; the same command resumes a stopped run.")],
+    classes: Annotated[
+        int | None,
+        typer.Option(
+            min=2, help="How many classes there are, or more: the unused are dropped. Estimated where it is not given."
+        ),
+    ] = None,
     network: Network = None,
     epochs: Annotated[
         int | None, typer.Option(min=1, help="Epochs of each of the two stages; by default about 640 steps.")
@@ -157,7 +162,7 @@ def _learn(items: Path, given: Given, answers: Pairs | LargeAnswers, out: Path, 
     from likewise.training import write_json
     from likewise.training.run_folder import write_history
 
-    if arguments["classes"] > len(given.items):
+    if arguments["classes"] is not None and arguments["classes"] > len(given.items):
         raise InputError(f"--classes is {arguments['classes']}, but there are {len(given.items)} items; give fewer.")
     for line in _introduction(items, given, answers, arguments["classes"]):
         typer.echo(line)
@@ -204,6 +209,7 @@ def _metrics(model: PairClassifier, given: Given, out: Path) -> dict[str, Any]:
             "different": measured.n_different,
             "different_recall": measured.different_recall,
         },
+        "number_of_classes": {"estimate": model.n_outputs_, "interval": model.n_classes_interval_},
         "classes_found": len(model.classes_),
         "class_sizes": dict(zip(found.tolist(), sizes.tolist(), strict=True)),
         "unused_outputs": model.unused_outputs_,
@@ -221,7 +227,7 @@ def _warn_of_self_pairs(answers: Pairs) -> None:
         warnings.warn(f"{what} of an item and itself, and will not be used.", stacklevel=2)
 
 
-def _introduction(items: Path, given: Given, answers: Pairs | LargeAnswers, classes: int) -> Iterator[str]:
+def _introduction(items: Path, given: Given, answers: Pairs | LargeAnswers, classes: int | None) -> Iterator[str]:
     from likewise.pairs import Pairs
 
     if isinstance(answers, Pairs):
@@ -232,11 +238,14 @@ def _introduction(items: Path, given: Given, answers: Pairs | LargeAnswers, clas
         same, different, total = answers.n_same, answers.n_different, len(answers)
     yield items_in_words(items, given)
     yield f"{answers.source.file}: {total:,} answers, {same:,} same and {different:,} different"
-    yield f"Learning {classes} classes; Ctrl-C stops, and the same command goes on."
+    what = "classes, whose number is estimated" if classes is None else f"{classes} classes"
+    yield f"Learning {what}; Ctrl-C stops, and the same command goes on."
 
 
 def _outcome(out: Path, model: PairClassifier, metrics: dict[str, Any]) -> Iterator[str]:
-    sizes = metrics["class_sizes"]
+    sizes, interval = metrics["class_sizes"], model.n_classes_interval_
+    if interval is not None:
+        yield f"\nThere seem to be {model.n_outputs_} classes (90 % interval {interval[0]} to {interval[1]})."
     yield f"\nFound {len(model.classes_)} classes{unused_outputs(model.unused_outputs_, model.n_outputs_)}:"
     yield from class_sizes(model.classes_.tolist(), sizes)
     yield f"\n{_held_out_in_words(metrics['held_out'])}"

@@ -142,12 +142,13 @@ def agglomerate(spaces: Mapping[str, Floats], odds: Odds, n_clusters: int, seed:
     return Agglomerated(posterior, wrong, tried[best].name, float(scores[best]), chance)
 
 
-def candidates(spaces: Mapping[str, Floats], n_clusters: int, seed: int) -> Iterator[Candidate]:
+def candidates(
+    spaces: Mapping[str, Floats], n_clusters: int, seed: int, *, starts: int = STARTS
+) -> Iterator[Candidate]:
     """Each space as it is, on the sphere, by a walk among neighbours, and as their graph, with small clusters in it."""
     for name, space in spaces.items():
         n = len(space)
-        kept = min(COMPONENTS, n - 1, space.shape[1])
-        rows = PCA(kept, svd_solver="randomized", random_state=seed).fit_transform(space)
+        rows = principal_rows(space, seed)
         graph = shared_neighbours(rows, NEIGHBOURS)
         places = {
             "diffusion": diffusion(graph, 2 * n_clusters),  # first: without answers it was found to be the best
@@ -155,7 +156,7 @@ def candidates(spaces: Mapping[str, Floats], n_clusters: int, seed: int) -> Iter
             "means": rows,
         }
         for n_fine in [times * n_clusters for times in FINE if times * n_clusters <= n // 3] or [n]:
-            for start in range(STARTS if n_fine < n else 1):
+            for start in range(starts if n_fine < n else 1):
                 for place, points in places.items():
                     fine = small_clusters(points, n_fine, n_clusters, seed + start)
                     count = int(fine.max()) + 1
@@ -164,6 +165,14 @@ def candidates(spaces: Mapping[str, Floats], n_clusters: int, seed: int) -> Iter
                     if place == "diffusion":
                         for strength in NEIGHBOUR:
                             yield Candidate(f"{name}, neighbours", Neighbours(graph, strength), fine, count)
+
+
+def principal_rows(space: Floats, seed: int) -> Floats:
+    """(n, d) The items by their first principal components, a hundred at most."""
+    kept = min(COMPONENTS, len(space) - 1, space.shape[1])
+    with np.errstate(invalid="ignore"):  # items that are all the same have no variance to divide by
+        rows = PCA(kept, svd_solver="randomized", random_state=seed).fit_transform(space)
+    return np.asarray(rows, dtype=np.float64)
 
 
 def small_clusters(points: Floats, count: int, least: int, seed: int) -> Ints:

@@ -62,8 +62,13 @@ class Odds:
         return max(LEAST_WRONG, (denied + FIRST_WRONG * UNSURE) / (float(weight.sum()) + UNSURE))
 
 
-def join_groups(geometry: Geometry, fine: Ints, n_fine: int, odds: csr_array, n_clusters: int) -> list[tuple[int, int]]:
-    """Which groups of the fine partition (n,) are joined, first to last, until K are left: (into, other) each time."""
+def join_groups(
+    geometry: Geometry, fine: Ints, n_fine: int, odds: csr_array, n_clusters: int, least: float = -math.inf
+) -> list[tuple[int, int]]:
+    """Which groups of the fine partition (n,) are joined, first to last: (into, other) each time.
+
+    That ends when K are left, or when no two are worth more than `least`.
+    """
     said = said_of_groups(fine, n_fine, odds)
     groups = geometry.groups(fine, n_fine)
     value = groups.gains() + said
@@ -72,6 +77,8 @@ def join_groups(geometry: Geometry, fine: Ints, n_fine: int, odds: csr_array, n_
     joins = []
     for _ in range(n_fine - n_clusters):
         into, other = sorted(divmod(int(value.argmax()), n_fine))
+        if value[into, other] <= least:
+            break
         joins.append((into, other))
         groups.join(into, other)
         said[into] += said[other]

@@ -38,6 +38,7 @@ class NetworkClassifier(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Class
     """
 
     saved_facts: ClassVar[dict[str, Form]] = {}  # attributes, without their underscore, that are saved beside these
+    facts_added: ClassVar[dict[str, Any]] = {}  # those that earlier versions did not save, and what stands for them
 
     network: Network
     image_size: int

@@ -21,6 +21,7 @@ from likewise.estimators.inputs import InputForm
 from likewise.estimators.memory import Memory, Told
 from likewise.estimators.naming import match_names, outputs_in_use
 from likewise.estimators.network_classifier import STEPS, NetworkClassifier
+from likewise.estimators.number_of_outputs import estimate_n_classes
 from likewise.estimators.saved import OWN
 from likewise.estimators.starting_network import Network, OwnNetwork
 from likewise.estimators.task import (
@@ -42,8 +43,9 @@ class PairClassifier(NetworkClassifier):
 
     Parameters
     ----------
-    n_classes : how many classes to look for. With `fit(X, y)` the number in y where it is left out; with pairs it must
-        be given, and may be larger than the truth: outputs that no item falls in are dropped.
+    n_classes : how many classes to look for; it may be larger than the truth: outputs that no item falls in are
+        dropped. Where it is left out, it is the number in y with `fit(X, y)`, and with pairs it is estimated, from the
+        answers and from how the items lie.
     network : a name from `likewise.networks.NAMES`, an nn.Module with n_classes outputs (it is copied), or a function
         (n_classes, input_shape) -> nn.Module. By default LeNet for images and an MLP for features. The first start has
         the weights of an nn.Module, which may be pretrained; each later one keeps them but for a new last layer.
@@ -66,6 +68,8 @@ class PairClassifier(NetworkClassifier):
     Attributes
     ----------
     classes_ : the classes: those of y, or the numbers of the outputs in use until `name_classes` gives them names.
+    n_outputs_ : the number of classes that were looked for. n_classes_interval_ : (low, high), which hold it with 90 %,
+    where it was estimated; else None.
     network_, history_ (of the last call), noise_ (the rate of wrong answers), unused_outputs_ (their number); of the
     last `fit` first_network_ (as it was after the first stage), held_out_ (Pairs), unlabelled_ (whether the second
     stage was kept).
@@ -79,10 +83,12 @@ class PairClassifier(NetworkClassifier):
     array(['ant', 'bee', 'cat'], dtype='<U3')
     """
 
-    saved_facts: ClassVar[dict[str, Form]] = {"noise": float, "unlabelled": bool}
+    saved_facts: ClassVar[dict[str, Form]] = {"noise": float, "unlabelled": bool, "n_classes_interval": ([int], None)}
+    facts_added: ClassVar[dict[str, Any]] = {"n_classes_interval": None}
 
     noise_: float
     unlabelled_: bool
+    n_classes_interval_: tuple[int, int] | None
     held_out_: Pairs
     memory_: dict[str, Memory]
 
@@ -219,7 +225,7 @@ class PairClassifier(NetworkClassifier):
         """A classifier whose network was trained elsewhere; its classes are those of the outputs that items fall in."""
         model = cls(n_outputs, network=network if name == OWN else name, unit_length=form.unit_length)
         model.input_form_ = form
-        model.n_outputs_ = n_outputs
+        model.n_outputs_, model.n_classes_interval_ = n_outputs, None
         model.network_ = model.first_network_ = network
         model.history_, model.noise_, model.unlabelled_ = history, 0.0, False
         model.held_out_, model.memory_ = Pairs.from_arrays(np.empty((0, 2)), []), {}
@@ -239,6 +245,8 @@ class PairClassifier(NetworkClassifier):
         """Read a classifier that `save` wrote; one with a network of your own needs it again, for its form alone."""
         classifier = super().load(folder, network=network)
         classifier.held_out_, classifier.memory_ = Pairs.from_arrays(np.empty((0, 2)), []), {}
+        if (interval := classifier.n_classes_interval_) is not None:  # JSON has no tuples
+            classifier.n_classes_interval_ = (interval[0], interval[1])
         return classifier
 
     def _check_parameters(self) -> None:
@@ -249,7 +257,8 @@ class PairClassifier(NetworkClassifier):
         if self.starts < 1:
             raise InputError(f"starts must be 1 or more, got {self.starts!r}.")
 
-    def _n_outputs(self, labels: NDArray[Any] | None) -> int:
+    def _n_outputs(self, labels: NDArray[Any] | None) -> int | None:
+        """As many as are asked for, or as there are classes in the labels; None: that is to be estimated."""
         n_classes = self.n_classes
         if labels is not None:
             there = len(np.unique(labels))
@@ -258,9 +267,9 @@ class PairClassifier(NetworkClassifier):
             if n_classes is not None and n_classes < there:
                 raise InputError(f"n_classes is {n_classes}, but y holds {there} classes; give {there} or more.")
             n_classes = n_classes or there
-        if n_classes is None or n_classes < 2:
-            raise InputError(f"n_classes must be 2 or more when learning from pairs, got {n_classes}.")
-        return int(n_classes)
+        if n_classes is not None and n_classes < 2:
+            raise InputError(f"n_classes must be 2 or more, or None to be estimated, got {n_classes}.")
+        return None if n_classes is None else int(n_classes)
 
     def _fit(
         self,
@@ -272,7 +281,7 @@ class PairClassifier(NetworkClassifier):
     ) -> Self:
         self.input_form_ = InputForm.of(inputs, bool(self.unit_length))
         everything = labels if classes is None else classes
-        self.n_outputs_ = self._n_outputs(everything)
+        n_outputs = self._n_outputs(everything)
         if labels is not None and classes is not None and not np.isin(labels, classes).all():
             raise InputError("y holds a class that is not among classes; give all there will be.")
         seed = self._seed()
@@ -281,11 +290,16 @@ class PairClassifier(NetworkClassifier):
             answers,
             sample_weight,
             n_items=len(inputs),
-            n_classes=self.n_outputs_,
+            n_classes=n_outputs or 2,
             noisy=self.noise != 0,
             share=self.held_out if answers is not None or self.patience else 0.0,
             seed=seed,
         )
+        self.n_classes_interval_ = None
+        if n_outputs is None:
+            number = estimate_n_classes(inputs, self.input_form_, task.pairs, seed)
+            n_outputs, self.n_classes_interval_ = number.estimate, (number.low, number.high)
+        self.n_outputs_ = n_outputs
         self._learn(inputs, answers is not None, task, seed)
         self._name(inputs, labels, everything)
         self.memory_ = {}

@@ -84,7 +84,7 @@ def write_classifier(folder: Path, classifier: NetworkClassifier) -> None:
 
 def read_classifier(folder: Path, kind: type[Any], network: OwnNetwork | None) -> Any:
     """Read and check; a file that was changed or comes from another version is refused."""
-    record = read_record(folder)
+    record = kind.facts_added | read_record(folder)
     if record["kind"] != kind.__name__:
         raise InputError(f"{folder} holds a {record['kind']} and no {kind.__name__}; load it as what it is.")
     path = folder / "classifier.json"

@@ -42,13 +42,16 @@ def _misfit(value: Any, form: Form, place: str) -> str:
         kinds = form if isinstance(form, tuple) else (form,)
         if any(_is(value, kind) for kind in kinds):
             return ""
-        return f"{place} must be {' or '.join(WORDS[kind] for kind in kinds)}"
+        words = ("a list" if isinstance(kind, list) else WORDS[kind] for kind in kinds)
+        return f"{place} must be {' or '.join(words)}"
     return next(filter(None, found), "")
 
 
 def _is(value: Any, kind: Any) -> bool:
     if kind is None:
         return value is None
+    if isinstance(kind, list):
+        return not _misfit(value, kind, "")
     if kind is float:
         return isinstance(value, int | float) and not isinstance(value, bool)
     return isinstance(value, kind) and (kind is bool or not isinstance(value, bool))
