@@ -135,6 +135,19 @@ def test_more_groups_than_outputs() -> None:
     )
 
 
+def test_groups_of_few_items_are_not_matched() -> None:
+    """Those of the memory count: the last group has two items in it, and one in the batch."""
+    labels = torch.tensor([0, 0, 0, 1, 1, 1, 2, 3])
+    logits = torch.randn(8, 4, generator=torch.Generator().manual_seed(0))
+    alone = joint_mcl(logits, labels, least=3)
+    torch.testing.assert_close(alone, joint_mcl(logits, labels.where(labels < 2, -1)))
+    memory = torch.randn(2, 4, generator=torch.Generator().manual_seed(1))
+    both = torch.cat([torch.tensor([3, 3]), labels])
+    with_memory = joint_mcl(logits, both, memory=memory, least=3)
+    torch.testing.assert_close(with_memory, joint_mcl(logits, both.where(both != 2, -1), memory=memory))
+    assert with_memory != alone
+
+
 def test_the_memory_says_which_output_a_group_has() -> None:
     batch, labels = torch.tensor([[0.1, 0.0], [0.0, 0.1]], requires_grad=True), torch.tensor([0, 1])
     memory, remembered = torch.tensor([[0.0, 3.0], [3.0, 0.0]], requires_grad=True), torch.tensor([0, 1])

@@ -28,24 +28,36 @@ def blobs(n: int, n_classes: int, seed: int = 0) -> tuple[Tensor, Tensor]:
 
 
 def test_with_labels_it_is_joint_mcl() -> None:
-    logits, labels = torch.randn(12, 4, generator=torch.Generator().manual_seed(0)), torch.arange(12) % 3
+    logits, labels = torch.randn(18, 4, generator=torch.Generator().manual_seed(0)), torch.arange(18) % 3
     known = LabelKnowledge(np.append(labels.numpy(), [-1, -1]))
-    torch.testing.assert_close(joint_loss(logits, torch.arange(12), known), joint_mcl(logits, labels))
+    torch.testing.assert_close(joint_loss(logits, torch.arange(18), known), joint_mcl(logits, labels))
 
 
 def test_each_known_pair_counts_once() -> None:
-    """Items 0 to 3 are two groups that differ; item 4 differs from item 0 alone, item 5 is the same as item 6."""
-    pairs = Pairs.from_arrays([(0, 1), (2, 3), (0, 2), (0, 4), (5, 6)], [1, 1, 0, 0, 1], ids=range(8))
-    logits = torch.randn(8, 3, generator=torch.Generator().manual_seed(0), requires_grad=True)
-    loss = joint_loss(logits, torch.arange(8), AnswerKnowledge(pairs))
+    """Items 0 to 9 are two groups that differ; 10 differs from 0 and what is the same, 11 is the same as 12."""
+    chains = [(0, i) for i in range(1, 5)] + [(5, i) for i in range(6, 10)] + [(11, 12)]
+    pairs = Pairs.from_arrays([*chains, (0, 5), (0, 10)], [1] * 9 + [0, 0], ids=range(14))
+    logits = torch.randn(14, 3, generator=torch.Generator().manual_seed(0), requires_grad=True)
+    loss = joint_loss(logits, torch.arange(14), AnswerKnowledge(pairs))
 
-    matched = joint_mcl(logits[:4], torch.tensor([0, 0, 1, 1])) * 4 / 7  # of the seven items that are spoken of
-    rest = torch.tensor([[0, 4], [1, 4], [5, 6]])  # of nine known pairs, 1 and 4 by what follows
-    expected = matched + mcl(logits, torch.tensor([0.0, 0.0, 1.0]), pairs=rest, reduction="sum") / 9
-    torch.testing.assert_close(loss, expected)
+    matched = joint_mcl(logits[:10], torch.arange(10) // 5) * 10 / 13  # of the 13 items that are spoken of
+    rest = torch.tensor([[0, 10], [1, 10], [2, 10], [3, 10], [4, 10], [11, 12]])  # of 10 + 10 + 25 + 6 known pairs
+    left_over = mcl(logits, torch.tensor([0.0] * 5 + [1.0]), pairs=rest, reduction="sum") / 51
+    torch.testing.assert_close(loss, matched + left_over)
     (gradient,) = torch.autograd.grad(loss, logits)
-    (exact,) = torch.autograd.grad(expected, logits)
+    (exact,) = torch.autograd.grad(matched + left_over, logits)
     torch.testing.assert_close(gradient, exact)
+
+
+def test_few_answers_are_left_to_mcl() -> None:
+    draw = np.random.default_rng(0)
+    truth, told = draw.integers(4, size=40), draw.integers(40, size=(30, 2))
+    told = told[told[:, 0] != told[:, 1]]
+    pairs = Pairs.from_arrays(told, (truth[told[:, 0]] == truth[told[:, 1]]).astype(float), ids=range(40))
+    logits = torch.randn(40, 4, generator=torch.Generator().manual_seed(0))
+    known = AnswerKnowledge(pairs)
+    expected = mcl(logits, known.among(np.arange(40)))
+    torch.testing.assert_close(joint_loss(logits, torch.arange(40), known), expected)
 
 
 def test_nothing_known_is_a_loss_of_zero() -> None:
@@ -56,21 +68,34 @@ def test_nothing_known_is_a_loss_of_zero() -> None:
 
 
 def test_the_memory_is_looked_at_and_then_filled() -> None:
-    labels = np.array([0, 1, 0, 1])
+    """Eight items of two classes are remembered, and two of each class are in the batch."""
+    labels = np.arange(12) % 2
     inner = nn.Linear(2, 2, bias=False)
     inner.weight.data.copy_(0.1 * torch.eye(2))
-    network = RecentOutputs(inner, 2, size=3)
-    network.remember(torch.tensor([2, 3]), torch.tensor([[0.0, 5.0], [5.0, 0.0]]))
-    batch = Batch(torch.eye(2), torch.tensor([-1, -1]), torch.tensor([0, 1]))
+    network = RecentOutputs(inner, 2, size=9)
+    network.remember(torch.arange(4, 12), 5 * torch.eye(2)[1 - torch.arange(8) % 2])
+    batch = Batch(torch.eye(2)[torch.arange(4) % 2], torch.full((4,), -1), torch.arange(4))
     loss, logits = joint_objective(LabelKnowledge(labels))(network, batch)
-    torch.testing.assert_close(loss, cross_entropy(logits, torch.tensor([1, 0])))
-    assert network.index.tolist() == [3, 0, 1]
-    torch.testing.assert_close(network.logits, torch.tensor([[5.0, 0.0], [0.1, 0.0], [0.0, 0.1]]))
+    torch.testing.assert_close(loss, cross_entropy(logits, torch.tensor([1, 0, 1, 0])))
+    assert network.index.tolist() == [7, 8, 9, 10, 11, 0, 1, 2, 3]
+    torch.testing.assert_close(network.logits[-4:], logits.detach())
     assert not network.logits.requires_grad
 
     network.eval()
-    joint_objective(LabelKnowledge(labels))(network, batch)
-    assert network.index.tolist() == [3, 0, 1]  # nothing is remembered of items that are only judged
+    joint_objective(LabelKnowledge(labels))(network, batch._replace(index=torch.arange(4, 8)))
+    assert network.index.tolist() == [7, 8, 9, 10, 11, 0, 1, 2, 3]  # nothing is remembered of what is only judged
+
+
+def test_an_item_is_remembered_once_and_is_no_evidence_about_itself() -> None:
+    labels, logits = np.arange(10) % 2, 0.1 * torch.eye(2)[torch.arange(10) % 2]
+    network = RecentOutputs(nn.Linear(2, 2), 2, size=12)
+    network.remember(torch.arange(10), 5 * torch.eye(2)[1 - torch.arange(10) % 2])
+    before = joint_loss(logits, torch.arange(10), LabelKnowledge(labels), network.recent())
+    torch.testing.assert_close(before, joint_loss(logits, torch.arange(10), LabelKnowledge(labels)))
+    network.remember(torch.tensor([3, 4]), torch.zeros(2, 2))
+    items, remembered = network.recent()
+    assert items.tolist() == [0, 1, 2, 5, 6, 7, 8, 9, 3, 4]
+    assert not remembered[-2:].any()
 
 
 def test_a_batch_larger_than_the_memory() -> None:

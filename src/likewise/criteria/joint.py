@@ -31,7 +31,12 @@ UNMATCHED = -1
 
 
 def joint_mcl(
-    logits: Tensor, same: Tensor | PairTable, *, pairs: Tensor | None = None, memory: Tensor | None = None
+    logits: Tensor,
+    same: Tensor | PairTable,
+    *,
+    pairs: Tensor | None = None,
+    memory: Tensor | None = None,
+    least: int = 1,
 ) -> Tensor:
     """Joint MCL of a batch, called in the same three forms as `MCL`; the mean over the items that have a target.
 
@@ -40,7 +45,8 @@ def joint_mcl(
 
     Where only some pairs are known, only groups that are all known to differ from one another can be matched: the
     largest first, as long as they do, and no more than there are outputs. The other items count for nothing here: their
-    pairs are left to MCL, as `likewise.supervision.joint_objective` does. With no two such groups the loss is 0.
+    pairs are left to MCL, as `likewise.supervision.joint_objective` does. With no two such groups the loss is 0. Groups
+    of fewer than `least` items, with those of the memory, are not matched: they would learn their own guess.
 
     >>> logits = torch.zeros(4, 2, requires_grad=True)  # all alike: the gradient of MCL is zero here
     >>> joint_mcl(logits, torch.tensor([0, 0, 1, 1])).backward()
@@ -50,25 +56,31 @@ def joint_mcl(
             [ 0.1250, -0.1250],
             [ 0.1250, -0.1250]])
     """
-    outputs = joint_targets(logits, same, pairs=pairs, memory=memory)
+    outputs = joint_targets(logits, same, pairs=pairs, memory=memory, least=least)
     log_p = logits.to(_wide(logits)).log_softmax(1)
     return nll_loss(log_p, outputs, ignore_index=UNMATCHED, reduction="sum") / (outputs >= 0).sum().clamp_min(1)
 
 
 def joint_targets(
-    logits: Tensor, same: Tensor | PairTable, *, pairs: Tensor | None = None, memory: Tensor | None = None
+    logits: Tensor,
+    same: Tensor | PairTable,
+    *,
+    pairs: Tensor | None = None,
+    memory: Tensor | None = None,
+    least: int = 1,
 ) -> Tensor:
     """The output that each item of the batch should have, int64 (b,), -1 where nothing says so; see `joint_mcl`."""
     before = 0 if memory is None else len(memory)
     everything = logits.detach() if memory is None else torch.cat([memory.detach().to(logits), logits.detach()])
     taking_part, target, rows = read_call(everything, same, pairs, None, self_pairs=False)
-    outputs = matched_outputs(taking_part.to(_wide(logits)).log_softmax(1), groups_of(target, len(taking_part)))
+    log_p = taking_part.to(_wide(logits)).log_softmax(1)
+    outputs = matched_outputs(log_p, groups_of(target, len(taking_part)), least)
     if rows is not None:  # items without a label took no part
         outputs = outputs.new_full((len(everything),), UNMATCHED).index_copy_(0, rows, outputs)
     return outputs[before:]
 
 
-def matched_outputs(log_p: Tensor, groups: Groups) -> Tensor:
+def matched_outputs(log_p: Tensor, groups: Groups, least: int = 1) -> Tensor:
     """The output of each item in the likeliest one-to-one matching of groups with outputs, int64 (b,); -1: none.
 
     >>> log_p = torch.tensor([[0.6, 0.4], [0.1, 0.9], [0.3, 0.7]]).log()
@@ -79,7 +91,8 @@ def matched_outputs(log_p: Tensor, groups: Groups) -> Tensor:
     known = place >= 0
     evidence = log_p.new_zeros(len(different), log_p.shape[1], dtype=torch.float64)
     evidence.index_add_(0, place[known], log_p[known].double())  # (G, K)
-    chosen = _mutually_different(torch.bincount(place[known], minlength=len(different)), different, log_p.shape[1])
+    sizes = torch.bincount(place[known], minlength=len(different))
+    chosen = _mutually_different(sizes.masked_fill(sizes < least, 0), different, log_p.shape[1])
     outputs = torch.full((len(different) + 1,), UNMATCHED, device=place.device)  # one more, for a place of -1
     if len(chosen) > 1:
         group, output = linear_sum_assignment(evidence[chosen].cpu().numpy(), maximize=True)

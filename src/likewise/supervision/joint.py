@@ -4,7 +4,8 @@
 
 MCL alone starts late and may leave classes merged; see criteria/joint.py. The outputs of the last items are needed
 where a batch has few items of a class: they say which output stands for a group. With labels, or where all pairs are
-known, all items are matched. The fewer pairs are known, the more is left to MCL.
+known, nearly all items are matched. The fewer pairs are known, the more is left to MCL: groups of fewer than 5 items
+and groups that are not known to differ are not matched.
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ from likewise.criteria import joint_targets, mcl, whole
 from likewise.supervision.answers import AnsweredBatch, Known
 
 PER_OUTPUT = 50  # items that are remembered, for each output
+LEAST = 5  # items of a group that is matched: with fewer of them it was measured to be worse than MCL
 
 
 class RecentOutputs(nn.Module):
@@ -45,7 +47,11 @@ class RecentOutputs(nn.Module):
 
     @torch.no_grad()
     def remember(self, index: Tensor, logits: Tensor) -> None:
-        """Add the items of a batch, int64 (b,), with their logits (b, K); the oldest are dropped."""
+        """Add the items of a batch, int64 (b,), with their logits (b, K).
+
+        The oldest are dropped, and what was said of the same items before.
+        """
+        self.index[torch.isin(self.index, index.to(self.index))] = -1
         self.index.copy_(torch.cat([self.index, index.to(self.index)])[len(index) :])
         self.logits.copy_(torch.cat([self.logits, logits.to(self.logits)])[len(logits) :])
 
@@ -87,10 +93,12 @@ def joint_loss(logits: Tensor, index: Tensor, known: Known, recent: tuple[Tensor
     """
     table = known.among(index.cpu().numpy(), logits.device)
     if recent is None:
-        outputs = joint_targets(logits, table)
+        outputs = joint_targets(logits, table, least=LEAST)
     else:
-        items = torch.cat([recent[0].cpu(), index.cpu()])
-        outputs = joint_targets(logits, known.among(items.numpy(), logits.device), memory=recent[1])
+        others = ~torch.isin(recent[0].cpu(), index.cpu())  # an item is no evidence about itself
+        items = torch.cat([recent[0].cpu()[others], index.cpu()])
+        memory = recent[1][others.to(recent[1].device)]
+        outputs = joint_targets(logits, known.among(items.numpy(), logits.device), memory=memory, least=LEAST)
     matched = outputs >= 0
     if bool(matched.all()):
         return nll_loss(logits.log_softmax(1), outputs)
