@@ -20,9 +20,11 @@ from likewise.networks import SimilarityModule, build
 from likewise.supervision import (
     AnsweringNetwork,
     LabelKnowledge,
+    RecentOutputs,
     answers_objective,
     consensus_objective,
     contrastive_objective,
+    joint_objective,
     label_objective,
     similarity_objective,
     transfer_objective,
@@ -91,6 +93,7 @@ def cases() -> Iterator[tuple[str, nn.Module, TensorBatches, Any]]:
         answers_objective(known, unlabelled=True),
     )
     yield "flips", AnsweringNetwork(plain_network(), 0.2), once, answers_objective(known)
+    yield "joint", RecentOutputs(plain_network(), 4, size=20), once, joint_objective(known)
     yield "similarity", similarity_network("pairs"), once, similarity_objective()
     yield "contrast", similarity_network("cosine"), once, contrastive_objective()
     opinions = torch.stack([labels, (labels + torch.arange(N)) % 3], 1)
