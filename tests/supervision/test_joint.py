@@ -14,7 +14,14 @@ from torch.nn.functional import cross_entropy
 from likewise.criteria import joint_mcl, mcl
 from likewise.evaluation import accuracy, confusion, match_outputs
 from likewise.pairs import Pairs
-from likewise.supervision import AnswerKnowledge, LabelKnowledge, RecentOutputs, joint_loss, joint_objective
+from likewise.supervision import (
+    AnswerKnowledge,
+    LabelKnowledge,
+    RecentOutputs,
+    answers_objective,
+    joint_loss,
+    joint_objective,
+)
 from likewise.training import Settings, TensorBatches, train
 from likewise.training.batches import Batch
 
@@ -58,6 +65,12 @@ def test_few_answers_are_left_to_mcl() -> None:
     known = AnswerKnowledge(pairs)
     expected = mcl(logits, known.among(np.arange(40)))
     torch.testing.assert_close(joint_loss(logits, torch.arange(40), known), expected)
+
+    views = torch.arange(40).repeat(2)  # two views of an item are no answer
+    batch = Batch(logits.repeat(2, 1), torch.full((80,), -1), views)
+    torch.testing.assert_close(
+        joint_loss(batch.inputs, views, known), answers_objective(known)(nn.Identity(), batch)[0]
+    )
 
 
 def test_nothing_known_is_a_loss_of_zero() -> None:

@@ -17,7 +17,8 @@ from torch import Tensor, nn
 from torch.nn.functional import nll_loss
 
 from likewise.criteria import joint_targets, mcl, whole
-from likewise.supervision.answers import AnsweredBatch, Known
+from likewise.supervision.answers import AnsweredBatch, BetweenItems, Known
+from likewise.supervision.pseudo import item_numbers
 
 PER_OUTPUT = 50  # items that are remembered, for each output
 LEAST = 5  # items of a group that is matched: with fewer of them it was measured to be worse than MCL
@@ -47,13 +48,14 @@ class RecentOutputs(nn.Module):
 
     @torch.no_grad()
     def remember(self, index: Tensor, logits: Tensor) -> None:
-        """Add the items of a batch, int64 (b,), with their logits (b, K).
+        """Add the items of a batch, int64 (b,), with their logits (b, K); of several views of an item, the mean.
 
         The oldest are dropped, and what was said of the same items before.
         """
-        self.index[torch.isin(self.index, index.to(self.index))] = -1
-        self.index.copy_(torch.cat([self.index, index.to(self.index)])[len(index) :])
-        self.logits.copy_(torch.cat([self.logits, logits.to(self.logits)])[len(logits) :])
+        items, mean, _ = by_item(index.to(self.index), logits.to(self.logits))
+        self.index[torch.isin(self.index, items)] = -1
+        self.index.copy_(torch.cat([self.index, items])[len(items) :])
+        self.logits.copy_(torch.cat([self.logits, mean])[len(items) :])
 
     def recent(self) -> tuple[Tensor, Tensor]:
         """The items, int64 (n,), and their logits (n, K)."""
@@ -75,7 +77,7 @@ def joint_objective(known: Known) -> Callable[[nn.Module, AnsweredBatch], tuple[
 
     def objective(network: nn.Module, batch: AnsweredBatch) -> tuple[Tensor, Tensor]:
         logits = network(batch.inputs)
-        values, index = logits.float(), batch.index.cpu()
+        values, index = logits.float(), batch.index
         recent = network.recent() if isinstance(network, RecentOutputs) else None
         loss = joint_loss(values, index, known, recent)
         if isinstance(network, RecentOutputs) and network.training:
@@ -91,20 +93,32 @@ def joint_loss(logits: Tensor, index: Tensor, known: Known, recent: tuple[Tensor
     Each known pair counts once: in joint MCL where both items are matched, otherwise in MCL. Both are means over all
     that is known of the batch, its items or its pairs.
     """
-    table = known.among(index.cpu().numpy(), logits.device)
-    if recent is None:
-        outputs = joint_targets(logits, table, least=LEAST)
-    else:
-        others = ~torch.isin(recent[0].cpu(), index.cpu())  # an item is no evidence about itself
-        items = torch.cat([recent[0].cpu()[others], index.cpu()])
-        memory = recent[1][others.to(recent[1].device)]
-        outputs = joint_targets(logits, known.among(items.numpy(), logits.device), memory=memory, least=LEAST)
+    index = index.to(logits.device)
+    items, mean, place = by_item(index, logits.detach())
+    memory = None
+    if recent is not None:
+        others = ~torch.isin(recent[0], items)  # an item is no evidence about itself
+        items, memory = torch.cat([recent[0][others], items]), recent[1][others]
+    outputs = joint_targets(mean, known.among(items.cpu().numpy(), logits.device), memory=memory, least=LEAST)[place]
     matched = outputs >= 0
     if bool(matched.all()):
         return nll_loss(logits.log_softmax(1), outputs)
+    table = BetweenItems(known.among(index.cpu().numpy(), logits.device), item_numbers(index))
     same, weight = whole(table, len(index))  # (b, b)
-    weight = (torch.ones_like(same) if weight is None else weight).fill_diagonal_(0)
+    assert weight is not None
     rest = weight.masked_fill(matched[:, None] & matched, 0)
     joint = nll_loss(logits.log_softmax(1), outputs, ignore_index=-1, reduction="sum")
     share = rest.sum() / weight.sum().clamp_min(torch.finfo(weight.dtype).tiny)
     return joint / (weight.any(1) | matched).sum().clamp_min(1) + share * mcl(logits, same, weight=rest)
+
+
+def by_item(index: Tensor, logits: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+    """The items of a batch, int64 (n,), the mean logits of their views, (n, K), and the place of each row, (b,).
+
+    >>> by_item(torch.tensor([5, 3, 5]), torch.tensor([[1.0, 0.0], [0.0, 0.0], [3.0, 0.0]]))
+    (tensor([3, 5]), tensor([[0., 0.],
+            [2., 0.]]), tensor([1, 0, 1]))
+    """
+    items, place, count = torch.unique(index, return_inverse=True, return_counts=True)
+    mean = logits.new_zeros(len(items), logits.shape[1]).index_add_(0, place, logits) / count[:, None]
+    return items, mean, place
