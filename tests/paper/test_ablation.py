@@ -142,7 +142,7 @@ def test_the_section_compares_with_cross_entropy_of_the_same_seed(tmp_path: Path
         ("CE, with labels", "0.70", "", "1"),
         ("CE, with labels", "0.60", "", "mean of 0, 1"),
         ("MCL", "0.90", "+0.40", "0"),
-        ("MCL, joint, with the last 50 K items (kept)", "0.60", "+0.10", "0"),
-        ("MCL, joint, with the last 50 K items (kept)", "0.60", "-0.10", "1"),
-        ("MCL, joint, with the last 50 K items (kept)", "0.60", "+0.00", "mean of 0, 1"),
+        ("MCL, joint, with the last 50 items per output (kept)", "0.60", "+0.10", "0"),
+        ("MCL, joint, with the last 50 items per output (kept)", "0.60", "-0.10", "1"),
+        ("MCL, joint, with the last 50 items per output (kept)", "0.60", "+0.00", "mean of 0, 1"),
     ]

@@ -73,7 +73,7 @@ OPTIONS: dict[str, Option] = {
     "classes": Option("half of the classes in each batch", half_the_classes=True),
     "joint": Option("joint, batch by batch", joint=True),
     "joint-memory": Option(
-        f"joint, with the last {PER_OUTPUT} K items (kept)",
+        f"joint, with the last {PER_OUTPUT} items per output (kept)",
         {"remembered": PER_OUTPUT},
         joint=True,
         remembered=PER_OUTPUT,

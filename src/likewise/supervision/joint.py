@@ -1,6 +1,6 @@
 """Learning with joint MCL: the answers of a batch together, and with them those about items of the batches before.
 
-    L = joint MCL(items that are matched | the last 50 K items) + MCL(the other known pairs)
+    L = joint MCL(items that are matched | the last 50 items per output) + MCL(the other known pairs)
 
 MCL alone starts late and may leave classes merged; see criteria/joint.py. The outputs of the last items are needed
 where a batch has few items of a class: they say which output stands for a group. With labels, or where all pairs are
