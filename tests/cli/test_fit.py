@@ -204,7 +204,7 @@ def test_a_killed_fit_goes_on_to_the_same_model(blobs: Path, fit_blobs: Run) -> 
         "PYTHONPATH": str(Path(likewise.__file__).parents[1]),
         "OMP_NUM_THREADS": str(torch.get_num_threads()),
     }
-    script = [sys.executable, "-c", KILLED, 4, *arguments]  # after three epochs of the first stage, one of the second
+    script = [sys.executable, "-c", KILLED, 7, *arguments]  # after three epochs of two stages, and one of the third
     killed = subprocess.run([str(part) for part in script], env=environment, capture_output=True, text=True)
     assert killed.returncode == -signal.SIGKILL, killed.stderr
     assert (out / "stages" / "unlabelled" / "checkpoint.safetensors").exists()
@@ -432,7 +432,7 @@ def test_a_folder_that_another_version_wrote_is_refused(blobs: Path, fit_blobs: 
 
 def test_a_file_that_cannot_be_read_is_not_said_to_be_written(blobs: Path, fit_blobs: Run) -> None:
     (blobs / "run" / "metrics.json").unlink()  # not finished, then
-    config = blobs / "run" / "stages" / "start-1" / "config.json"
+    config = blobs / "run" / "stages" / "groups-1" / "config.json"
     config.unlink()
     config.mkdir()
     said = fit_blobs(blobs, blobs / "run")
@@ -478,5 +478,5 @@ def test_a_log_shows_early_how_long_it_takes(blobs: Path, fit_blobs: Run, monkey
     monkeypatch.setattr("likewise.training.progress.Lines.last", -float("inf"))
     lines = fit_blobs(blobs, blobs / "new").stdout.splitlines()
     (first, *_) = [line for line in lines if "epoch" in line]
-    assert first.startswith("answers, start 1: epoch 1/3, step 2/")
+    assert first.startswith("groups, round 1: epoch 1/3, step 2/")
     assert first.endswith(" left in this stage")

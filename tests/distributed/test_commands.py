@@ -78,7 +78,7 @@ def python(folder: Path, *arguments: str) -> subprocess.Popen[str]:
 
 def when_a_checkpoint_is_there(process: subprocess.Popen[str], run: Path) -> list[str]:
     """Wait for it, and give the ids of the two processes that were started."""
-    while not (run / "stages" / "start-1" / "checkpoint.safetensors").exists():
+    while not (run / "stages" / "groups-1" / "checkpoint.safetensors").exists():
         assert process.poll() is None
         time.sleep(0.02)
     children = Path(f"/proc/{process.pid}/task/{process.pid}/children").read_text().split()

@@ -195,7 +195,7 @@ def test_partial_fit_with_labels_keeps_all_classes() -> None:
 
 
 def test_early_stopping_keeps_the_best_epoch() -> None:
-    model = quick(epochs=200, patience=3, unlabelled=False, starts=1).fit(X, pairs=PAIRS)
+    model = quick(epochs=200, patience=3, unlabelled=False, starts=1, group_first=False).fit(X, pairs=PAIRS)
     losses = [row["held_out_loss"] for row in model.history_]
     assert len(losses) < 200
     assert np.argmin(losses) == len(losses) - 1 - 3
@@ -285,7 +285,7 @@ def test_in_a_pipeline_and_a_search() -> None:
 
 def test_a_run_folder_goes_on_where_it_was(tmp_path: Path) -> None:
     whole = quick(epochs=2, run=tmp_path / "run").fit(X, pairs=PAIRS)
-    assert sorted(path.name for path in (tmp_path / "run").iterdir()) == ["start-1", "unlabelled"]
+    assert sorted(path.name for path in (tmp_path / "run").iterdir()) == ["groups-1", "groups-2", "unlabelled"]
     (tmp_path / "run/unlabelled/metrics.json").unlink()
     again = quick(epochs=2, run=tmp_path / "run").fit(X, pairs=PAIRS)
     np.testing.assert_array_equal(whole.predict_proba(X), again.predict_proba(X))

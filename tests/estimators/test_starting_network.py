@@ -77,7 +77,11 @@ def test_every_start_of_a_module_begins_elsewhere(monkeypatch: pytest.MonkeyPatc
 
     monkeypatch.setattr("likewise.training.answers.train", spy)
     own = make(3, (2,))
-    settings = SETTINGS | {"starts": 3, "learning_rate": 1e-9}  # learns nothing, so that all starts are made
+    settings = SETTINGS | {
+        "starts": 3,
+        "learning_rate": 1e-9,
+        "group_first": False,
+    }  # learns nothing: all starts are made
     PairClassifier(3, network=own, **settings).fit(X, pairs=PAIRS)
     assert len(begun) == 3
     assert torch.equal(begun[0], own[2].weight)  # type: ignore[index]

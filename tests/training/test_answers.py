@@ -27,7 +27,7 @@ POINTS = (
 )
 PILE = Pile(POINTS)
 PAIRS = Pairs.from_labels(LABELS, n=300)
-SETTINGS = Settings(epochs=6, batch_size=40, learning_rate=0.01, schedule="one-cycle", precision="float32")
+SETTINGS = Settings(batch_size=40, learning_rate=0.01, schedule="one-cycle", precision="float32")
 
 
 def fresh(seed: int) -> nn.Module:
@@ -38,7 +38,7 @@ def learn(make: Callable[[int], nn.Module] = fresh, pairs: Pairs = PAIRS, **opti
     kept, held_out = hold_out(pairs, 0.1, 0)
     implied = options.get("flip", 0.0) == 0.0
     known = AnswerKnowledge(kept, implied=implied)
-    return learn_answers(make, PILE, known, kept, held_out, SETTINGS, progress=False, **options)  # type: ignore[arg-type]
+    return learn_answers(make, PILE, known, kept, held_out, SETTINGS, epochs=6, progress=False, **options)  # type: ignore[arg-type]
 
 
 def acc(network: nn.Module) -> float:

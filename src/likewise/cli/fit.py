@@ -51,13 +51,16 @@ def fit(
     ] = None,
     network: Network = None,
     epochs: Annotated[
-        int | None, typer.Option(min=1, help="Epochs of each of the two stages; by default about 640 steps.")
+        int | None, typer.Option(min=1, help="Epochs of each stage; by default 400 steps or more, by what was told.")
     ] = None,
     batch_size: BatchSize = 100,
     learning_rate: LearningRate = 3e-3,
     noise: Annotated[
         str, typer.Option(metavar="RATE|learn", help="The rate of wrong answers, or learn to estimate it.")
     ] = "0",
+    group_first: Annotated[
+        bool, typer.Option("--group-first/--no-group-first", help="Whether to begin with groups of the items.")
+    ] = True,
     unlabelled: Annotated[
         bool, typer.Option("--unlabelled/--no-unlabelled", help="Whether to use the pairs that nobody answered too.")
     ] = True,
@@ -87,6 +90,7 @@ def fit(
         "batch_size": batch_size,
         "learning_rate": learning_rate,
         "noise": _noise(noise),
+        "group_first": group_first,
         "unlabelled": unlabelled,
         "held_out": held_out,
         "patience": patience,
@@ -215,6 +219,7 @@ def _metrics(model: PairClassifier, given: Given, out: Path) -> dict[str, Any]:
         "unused_outputs": model.unused_outputs_,
         "noise": model.noise_,
         "stage": "unlabelled" if model.unlabelled_ else "answers",
+        "grouped": model.grouped_,
         "starts": len(list(out.glob("stages/start-*"))),
         "seconds": fitted.training_seconds(out),
     }
@@ -251,6 +256,8 @@ def _outcome(out: Path, model: PairClassifier, metrics: dict[str, Any]) -> Itera
     yield f"\n{_held_out_in_words(metrics['held_out'])}"
     if metrics["noise"]:
         yield f"The rate of wrong answers is taken to be {100 * metrics['noise']:.1f} %."
+    if model.grouped_:
+        yield "The items show the classes: the network began with groups on which the items and the answers agree."
     if model.unlabelled:
         used = "were used too" if model.unlabelled_ else "were tried and left out"
         chosen = "; the held-out answers decided that, so the figures are slightly optimistic"

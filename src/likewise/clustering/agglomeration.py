@@ -14,7 +14,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import ClassVar, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -33,6 +33,8 @@ from likewise.clustering.k_means import fit_centres
 from likewise.clustering.lsc import unit_rows
 from likewise.clustering.method import Seed, check_items
 from likewise.pairs import Pairs
+
+Space = NDArray[np.floating[Any]]  # (n, d): items as vectors
 
 COMPONENTS = 100  # of a space, at most
 NEIGHBOURS = 10
@@ -72,8 +74,8 @@ class Agglomerated:
     posterior: Floats  # (n, K)
     wrong: float  # the share of the answers taken to be wrong
     geometry: str  # the candidate that counts most
-    likelihood: float  # the log-likelihood of all answers, each out of fold; 0 without answers
-    chance: float  # the same where all items are in one cluster
+    together: NDArray[np.bool_]  # (m,) under it, whether the items of each answer are in one cluster, out of fold
+    contrast: float  # how much more often answers say "same" within clusters than between, each out of fold
 
 
 class Agglomeration(ClusterMixin, BaseEstimator):  # type: ignore[misc]
@@ -122,13 +124,14 @@ class Agglomeration(ClusterMixin, BaseEstimator):  # type: ignore[misc]
         return self
 
 
-def agglomerate(spaces: Mapping[str, Floats], odds: Odds, n_clusters: int, seed: int) -> Agglomerated:
+def agglomerate(spaces: Mapping[str, Space], odds: Odds, n_clusters: int, seed: int) -> Agglomerated:
     """The clusters of n items, which are seen in one space (n, d) or several.
 
     Candidates have a say as far as held-out answers are likely under them: one alone is often lucky.
     """
     tried = list(candidates(spaces, n_clusters, seed))
-    scores = np.array([out_of_fold(candidate, odds, n_clusters, seed) for candidate in tried])
+    together = [out_of_fold(candidate, odds, n_clusters, seed) for candidate in tried]
+    scores = np.array([log_likelihood(one, odds) for one in together])
     weights = np.exp((scores - scores.max()) / LENIENCE)
     best = int(weights.argmax())
     first = tried[best].posterior(odds, FIRST_WRONG, n_clusters)
@@ -138,13 +141,11 @@ def agglomerate(spaces: Mapping[str, Floats], odds: Odds, n_clusters: int, seed:
         if weight > LEAST_WEIGHT:
             total += weight * aligned(candidate.posterior(odds, wrong, n_clusters), first)
     posterior = total / total.sum(axis=1, keepdims=True)
-    chance = log_likelihood(np.zeros(len(odds), dtype=np.bool_), odds)
-    return Agglomerated(posterior, wrong, tried[best].name, float(scores[best]), chance)
+    within, between = (np.divide(*counts) for counts in same_of_all(together[best], odds))
+    return Agglomerated(posterior, wrong, tried[best].name, together[best], float(within - between))
 
 
-def candidates(
-    spaces: Mapping[str, Floats], n_clusters: int, seed: int, *, starts: int = STARTS
-) -> Iterator[Candidate]:
+def candidates(spaces: Mapping[str, Space], n_clusters: int, seed: int, *, starts: int = STARTS) -> Iterator[Candidate]:
     """Each space as it is, on the sphere, by a walk among neighbours, and as their graph, with small clusters in it."""
     for name, space in spaces.items():
         n = len(space)
@@ -167,7 +168,7 @@ def candidates(
                             yield Candidate(f"{name}, neighbours", Neighbours(graph, strength), fine, count)
 
 
-def principal_rows(space: Floats, seed: int) -> Floats:
+def principal_rows(space: Space, seed: int) -> Floats:
     """(n, d) The items by their first principal components, a hundred at most."""
     kept = min(COMPONENTS, len(space) - 1, space.shape[1])
     with np.errstate(invalid="ignore"):  # items that are all the same have no variance to divide by
@@ -187,24 +188,29 @@ def small_clusters(points: Floats, count: int, least: int, seed: int) -> Ints:
     return np.arange(n)
 
 
-def out_of_fold(candidate: Candidate, odds: Odds, n_clusters: int, seed: int) -> float:
-    """The log-likelihood of the answers, each under a partition that was made without it."""
+def out_of_fold(candidate: Candidate, odds: Odds, n_clusters: int, seed: int) -> NDArray[np.bool_]:
+    """(m,) Whether the two items of each answer are in one cluster of a partition that was made without the answer."""
     fold = np.random.default_rng(seed).permutation(len(odds)) % FOLDS
     together = np.zeros(len(odds), dtype=np.bool_)
     for out in (fold == number for number in range(FOLDS if len(odds) else 0)):
         labels = candidate.partition(odds.select(~out), FIRST_WRONG, n_clusters)
         together[out] = labels[odds.ends[out, 0]] == labels[odds.ends[out, 1]]
-    return log_likelihood(together, odds)
+    return together
 
 
 def log_likelihood(together: NDArray[np.bool_], odds: Odds) -> float:
     """Of the answers, where `together` says which pairs are in one cluster; two rates are counted on them."""
-    weight, same = np.abs(odds.credit), odds.credit > 0
     total = 0.0
-    for place in (together, ~together):
-        counts = np.array([weight[place & same].sum(), weight[place & ~same].sum()])
-        total += float(counts @ np.log((counts + 0.5) / (counts.sum() + 1)))
+    for same, everything in same_of_all(together, odds):
+        rates = np.array([same, everything - same]) / everything
+        total += float((np.array([same, everything - same]) - 0.5) @ np.log(rates))
     return total
+
+
+def same_of_all(together: NDArray[np.bool_], odds: Odds) -> list[tuple[float, float]]:
+    """How many answers say "same", and how many there are, within clusters and between; half a one is added to each."""
+    weight, same = np.abs(odds.credit), odds.credit > 0
+    return [(weight[place & same].sum() + 0.5, weight[place].sum() + 1) for place in (together, ~together)]
 
 
 def aligned(posterior: Floats, like: Floats) -> Floats:

@@ -24,7 +24,15 @@ import numpy as np
 from scipy.optimize import isotonic_regression
 from scipy.sparse import csr_array
 
-from likewise.clustering.agglomeration import FOLDS, NEIGHBOURS, Candidate, candidates, principal_rows, small_clusters
+from likewise.clustering.agglomeration import (
+    FOLDS,
+    NEIGHBOURS,
+    Candidate,
+    Space,
+    candidates,
+    principal_rows,
+    small_clusters,
+)
 from likewise.clustering.constraints import Floats, Ints
 from likewise.clustering.geometry import Neighbours, shared_neighbours
 from likewise.clustering.joining import FIRST_WRONG, Odds, join_groups
@@ -41,7 +49,7 @@ WIDE = 1.645  # standard errors on either side: 90 %
 MOST_WRONG = 0.3
 
 
-def count_classes(spaces: Mapping[str, Floats], odds: Odds, seed: int) -> NumberOfClasses:
+def count_classes(spaces: Mapping[str, Space], odds: Odds, seed: int) -> NumberOfClasses:
     """The number of classes among n items, which are seen in one space (n, d) or several, and its 90 % interval."""
     rows, odds = items_to_count(odds, seed)
     spaces = {name: space[rows] for name, space in spaces.items()}
@@ -70,7 +78,7 @@ def items_to_count(odds: Odds, seed: int) -> tuple[Ints, Odds]:
     return rows, Odds(MOST_ITEMS, place[odds.ends[kept]], odds.credit[kept])
 
 
-def _communities(space: Floats, seed: int) -> int:
+def _communities(space: Space, seed: int) -> int:
     """How many clusters are left when no two share more neighbours than chance would have it."""
     n, rows = len(space), principal_rows(space, seed)
     fine = small_clusters(rows, SMALL, 2, seed)

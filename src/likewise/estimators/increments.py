@@ -16,9 +16,9 @@ from likewise.estimators.memory import Memory, Told
 from likewise.estimators.naming import Naming, match_names, outputs_in_use
 from likewise.estimators.task import checksum, counting_answers, item_weights, items_checksum, sound_answers
 from likewise.pairs import Pairs
-from likewise.supervision import AnswerKnowledge, answers_objective
+from likewise.supervision import AnswerKnowledge, answers_objective, named_objective
 from likewise.training import Objective, Pile, Settings
-from likewise.training.increment import learn_increment, named_objective
+from likewise.training.increment import learn_increment
 
 if TYPE_CHECKING:
     from likewise.estimators.pair_classifier import PairClassifier

@@ -24,8 +24,8 @@ from likewise.estimators.inputs import (
 )
 from likewise.estimators.naming import Naming, match_names
 from likewise.estimators.saved import read_classifier, write_classifier
-from likewise.estimators.starting_network import Network, OwnNetwork, starting_network
-from likewise.training import predict_logits
+from likewise.estimators.starting_network import Network, OwnNetwork, default_network, starting_network
+from likewise.training import features_of, predict_logits
 from likewise.training.record_form import Form
 
 STEPS = 640  # of each stage, where ten times through the items are fewer
@@ -79,7 +79,7 @@ class NetworkClassifier(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Class
     def transform(self, X: Any) -> NDArray[np.float32]:
         """What the network sees in each item: the features below its last layer, or its logits where it names none."""
         check_is_fitted(self)
-        return np.asarray(self._outputs(self._features(), self._inputs(X, reset=False)).numpy())
+        return np.asarray(self._outputs(features_of(self.network_), self._inputs(X, reset=False)).numpy())
 
     def name_classes(self, X: Any, y: ArrayLike) -> Self:
         """Give the outputs the names of a few labelled items, by the matching that agrees with most of them.
@@ -114,10 +114,7 @@ class NetworkClassifier(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Class
     def _n_features_out(self) -> int:
         form = self.input_form_
         item = torch.zeros(1, *form.shape, dtype=torch.uint8 if form.images else torch.float32)
-        return int(self._outputs(self._features(), item).shape[1])
-
-    def _features(self) -> nn.Module:
-        return _Features(self.network_) if callable(getattr(self.network_, "features", None)) else self.network_
+        return int(self._outputs(features_of(self.network_), item).shape[1])
 
     def _inputs(self, X: Any, reset: bool) -> Tensor:
         """The items of X as one tensor; with `reset` they are those to be fitted."""
@@ -140,7 +137,8 @@ class NetworkClassifier(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Class
             return self._outputs(network, inputs[:1])
 
         shape = self.input_form_.shape
-        return starting_network(self.network, self.n_outputs_, shape, logits, seed=seed, start=start)
+        chosen = default_network(shape, len(inputs)) if self.network is None else self.network
+        return starting_network(chosen, self.n_outputs_, shape, logits, seed=seed, start=start)
 
     def _set_naming(self, naming: Naming, outputs: NDArray[np.int64]) -> None:
         """`outputs` are those in use."""
@@ -162,13 +160,3 @@ class NetworkClassifier(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Class
 
     def _seed(self) -> int:
         return seed_of(self.random_state)
-
-
-class _Features(nn.Module):
-    def __init__(self, network: nn.Module) -> None:
-        super().__init__()
-        self.network = network
-
-    def forward(self, inputs: Tensor) -> Tensor:
-        features: Tensor = self.network.features(inputs)  # type: ignore[operator]
-        return features.flatten(1)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, ClassVar, Literal, Self
@@ -20,7 +19,7 @@ from likewise.estimators.increments import go_on, remember
 from likewise.estimators.inputs import InputForm
 from likewise.estimators.memory import Memory, Told
 from likewise.estimators.naming import match_names, outputs_in_use
-from likewise.estimators.network_classifier import STEPS, NetworkClassifier
+from likewise.estimators.network_classifier import NetworkClassifier
 from likewise.estimators.number_of_outputs import estimate_n_classes
 from likewise.estimators.saved import OWN
 from likewise.estimators.starting_network import Network, OwnNetwork
@@ -33,7 +32,7 @@ from likewise.estimators.task import (
     read_told,
 )
 from likewise.pairs import Ids, LargeAnswers, Pairs, PairTarget, answers_about
-from likewise.training import LEAST_STEPS, Augment, OnEpoch, Pile, Settings, learn_answers
+from likewise.training import Augment, OnEpoch, Pile, Settings, learn_answers
 from likewise.training.record_form import Form
 from likewise.training.settings import Precision
 
@@ -47,14 +46,18 @@ class PairClassifier(NetworkClassifier):
         dropped. Where it is left out, it is the number in y with `fit(X, y)`, and with pairs it is estimated, from the
         answers and from how the items lie.
     network : a name from `likewise.networks.NAMES`, an nn.Module with n_classes outputs (it is copied), or a function
-        (n_classes, input_shape) -> nn.Module. By default LeNet for images and an MLP for features. The first start has
+        (n_classes, input_shape) -> nn.Module. By default LeNet for images, an MLP for features, and a
+        linear network for embeddings (100 numbers or more, and fewer than ten items for each). The first start has
         the weights of an nn.Module, which may be pretrained; each later one keeps them but for a new last layer.
-    epochs : of each stage; by default about 640 steps, and at least 10 epochs.
+    epochs : of each stage; by default their number follows what was told: 400 steps or more.
+    group_first : whether to begin with groups of the items, on which geometry and answers agree. The network is taught
+        these, then what it sees is grouped again. Random starts are made where the groups do not show the classes.
     unlabelled : whether a second stage uses the pairs that nobody answered, through pseudo-similarity; its outcome is
-        dropped where it is worse on held-out answers, by more than two standard errors.
+        dropped where it is worse on held-out answers, by more than two standard errors; and after clear groups unless
+        it is better by as much.
     noise : the rate of wrong answers, or "learn". Where it is not 0, nothing is concluded from chains of answers.
     held_out : the share of the answers that is kept back to measure with. With y nothing is, unless there is patience.
-    starts : how often to begin anew, at most, while more than 1 % of the answers are denied.
+    starts : of random starts, how many to make at most, while more than 1 % of the answers are denied.
     patience : epochs without a better loss of the held-out pairs before a stage ends, with its best weights; 0: never.
     augment : "auto" (gentle shifts and turns of images, slight noise on features), None, or an `Augmentation`.
     image_size : the side that images from files are brought to.
@@ -72,7 +75,7 @@ class PairClassifier(NetworkClassifier):
     where it was estimated; else None.
     network_, history_ (of the last call), noise_ (the rate of wrong answers), unused_outputs_ (their number); of the
     last `fit` first_network_ (as it was after the first stage), held_out_ (Pairs), unlabelled_ (whether the second
-    stage was kept).
+    stage was kept), grouped_ (whether it began with groups of the items).
 
     >>> from sklearn.datasets import make_blobs
     >>> X, y = make_blobs(300, centers=3, random_state=0, cluster_std=0.5)
@@ -88,6 +91,7 @@ class PairClassifier(NetworkClassifier):
 
     noise_: float
     unlabelled_: bool
+    grouped_: bool
     n_classes_interval_: tuple[int, int] | None
     held_out_: Pairs
     memory_: dict[str, Memory]
@@ -100,6 +104,7 @@ class PairClassifier(NetworkClassifier):
         epochs: int | None = None,
         batch_size: int = 100,
         learning_rate: float = 3e-3,
+        group_first: bool = True,
         unlabelled: bool = True,
         noise: float | Literal["learn"] = 0.0,
         held_out: float = 0.1,
@@ -120,6 +125,7 @@ class PairClassifier(NetworkClassifier):
         self.epochs = epochs
         self.batch_size = batch_size
         self.learning_rate = learning_rate
+        self.group_first = group_first
         self.unlabelled = unlabelled
         self.noise = noise
         self.held_out = held_out
@@ -297,7 +303,7 @@ class PairClassifier(NetworkClassifier):
         )
         self.n_classes_interval_ = None
         if n_outputs is None:
-            number = estimate_n_classes(inputs, self.input_form_, task.pairs, seed)
+            number = estimate_n_classes(inputs, self.input_form_, task.said, seed)
             n_outputs, self.n_classes_interval_ = number.estimate, (number.low, number.high)
         self.n_outputs_ = n_outputs
         self._learn(inputs, answers is not None, task, seed)
@@ -320,9 +326,7 @@ class PairClassifier(NetworkClassifier):
         seed: int,
     ) -> None:
         form = self.input_form_
-        steps = max(LEAST_STEPS, math.ceil(len(inputs) / self.batch_size))
         settings = Settings(
-            epochs=self.epochs or max(10, math.ceil(STEPS / steps)),
             batch_size=self.batch_size,
             learning_rate=self.learning_rate,
             schedule="one-cycle",
@@ -339,6 +343,9 @@ class PairClassifier(NetworkClassifier):
             task.pairs,
             task.held_out,
             settings,
+            epochs=self.epochs,
+            grouped=self.n_outputs_ if self.group_first and answered else 0,
+            said=task.said,
             starts=self.starts,
             unlabelled=bool(self.unlabelled) and answered,
             flip=None if self.noise == "learn" else float(self.noise),
@@ -352,6 +359,7 @@ class PairClassifier(NetworkClassifier):
         self.history_ = learned.history
         self.noise_ = learned.flip
         self.unlabelled_ = learned.unlabelled
+        self.grouped_ = learned.grouped
         self.held_out_ = task.held_out
 
     def _name(self, inputs: Tensor, labels: NDArray[Any] | None, classes: NDArray[Any] | None) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import math
 from collections.abc import Callable
 from typing import Any
 
@@ -12,12 +13,15 @@ from torch import Tensor, nn
 from likewise.errors import InputError
 from likewise.networks import build
 
+EMBEDDING = 100  # numbers of a vector, at least
+ITEMS_A_NUMBER = 10  # of an embedding, from which on an MLP is learned
+
 OwnNetwork = nn.Module | Callable[[int, tuple[int, ...]], nn.Module]
 Network = OwnNetwork | str | None
 
 
 def starting_network(
-    chosen: Network,
+    chosen: OwnNetwork | str,
     n_outputs: int,
     shape: tuple[int, ...],
     logits: Callable[[nn.Module], Tensor],
@@ -30,8 +34,6 @@ def starting_network(
     A module is copied, and its first start has the module's own weights. Each later one has a new last layer: what was
     learned elsewhere is in the layers below, which every start keeps.
     """
-    if chosen is None:
-        chosen = "lenet" if len(shape) == 3 and min(shape[1:]) >= 4 else "mlp"
     if isinstance(chosen, str):
         return build(chosen, n_outputs, shape, seed=seed + start)
     with torch.random.fork_rng(devices=[]):
@@ -41,6 +43,18 @@ def starting_network(
         if isinstance(chosen, nn.Module) and start and last is not None:
             last.reset_parameters()
     return network
+
+
+def default_network(shape: tuple[int, ...], n_items: int) -> str:
+    """LeNet for images; for vectors an MLP, or a linear network for embeddings with too many numbers to learn one from.
+
+    >>> default_network((1, 28, 28), 1000), default_network((64,), 1000), default_network((1280,), 900)
+    ('lenet', 'mlp', 'linear')
+    """
+    if len(shape) == 3 and min(shape[1:]) >= 4:
+        return "lenet"
+    numbers = math.prod(shape)
+    return "linear" if numbers >= EMBEDDING and n_items < ITEMS_A_NUMBER * numbers else "mlp"
 
 
 def make_own(chosen: OwnNetwork, n_outputs: int, shape: tuple[int, ...]) -> nn.Module:

@@ -29,6 +29,7 @@ class Task:
     known: Known
     pairs: Pairs  # batches are made of these
     held_out: Pairs  # not learned from; may be empty
+    said: Pairs  # what is learned from before contradictions were repaired
 
     @property
     def arrays(self) -> tuple[NDArray[Any], ...]:
@@ -96,7 +97,7 @@ def labels_task(codes: NDArray[np.int64], weight: NDArray[np.float32] | None, sh
         Pairs.from_labels(np.where(part, codes, -1), n=_number(int(part.sum())), random_state=random)
         for part in (~out, out)
     ]
-    return Task(LabelKnowledge(np.where(out, -1, codes), weight), drawn[0], drawn[1])
+    return Task(LabelKnowledge(np.where(out, -1, codes), weight), drawn[0], drawn[1], drawn[0])
 
 
 def counting_answers(pairs: Pairs, weight: ArrayLike | None) -> Pairs:
@@ -125,8 +126,8 @@ def answers_task(
     pairs = counting_answers(pairs, weight)
     _check(pairs, n_classes)
     kept, held_out = hold_out(pairs, share, seed)
-    kept = sound_answers(kept, noisy)
-    return Task(AnswerKnowledge(kept, implied=not noisy), kept, held_out)
+    sound = sound_answers(kept, noisy)
+    return Task(AnswerKnowledge(sound, implied=not noisy), sound, held_out, kept)
 
 
 def large_task(answers: LargeAnswers, *, n_items: int, n_classes: int, noisy: bool) -> Task:
@@ -138,7 +139,7 @@ def large_task(answers: LargeAnswers, *, n_items: int, n_classes: int, noisy: bo
             f"The answers are about {answers.sample.n_items} items, and X has {n_items}; give those items."
         )
     _check(answers.sample, n_classes)
-    return Task(ClosureKnowledge(answers.closure), answers.sample, answers.held_out)
+    return Task(ClosureKnowledge(answers.closure), answers.sample, answers.held_out, answers.sample)
 
 
 def sound_answers(pairs: Pairs, noisy: bool) -> Pairs:

@@ -10,7 +10,7 @@ from likewise.supervision.answers import (
 )
 from likewise.supervision.consensus import consensus, consensus_objective
 from likewise.supervision.joint import PER_OUTPUT, RecentOutputs, joint_loss, joint_objective
-from likewise.supervision.labels import label_objective
+from likewise.supervision.labels import label_objective, named_objective
 from likewise.supervision.partition import cosine_affinity, diffusion_rows, spectral_opinions, spectral_partition
 from likewise.supervision.pseudo import pseudo_similarity
 from likewise.supervision.transfer import contrastive_objective, similarity_objective, transfer_objective
@@ -32,6 +32,7 @@ __all__ = [
     "joint_loss",
     "joint_objective",
     "label_objective",
+    "named_objective",
     "pseudo_similarity",
     "similarity_objective",
     "spectral_opinions",

@@ -8,7 +8,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Protocol
 
+import torch
 from torch import Tensor, nn
+from torch.nn.functional import cross_entropy
 
 
 class LabelledBatch(Protocol):
@@ -27,5 +29,26 @@ def label_objective(
     def objective(network: nn.Module, batch: LabelledBatch) -> tuple[Tensor, Tensor]:
         logits = network(batch.inputs)
         return criterion(logits.float(), batch.labels), logits
+
+    return objective
+
+
+class NumberedBatch(Protocol):
+    @property
+    def inputs(self) -> Tensor: ...
+
+    @property
+    def index(self) -> Tensor: ...
+
+
+def named_objective(outputs: Tensor, weight: Tensor) -> Callable[[nn.Module, NumberedBatch], tuple[Tensor, Tensor]]:
+    """The objective where outputs have a meaning already: cross-entropy with each item's (n,), by its weight (n,)."""
+
+    def objective(network: nn.Module, batch: NumberedBatch) -> tuple[Tensor, Tensor]:
+        logits = network(batch.inputs)
+        index = batch.index.cpu()
+        losses = cross_entropy(logits.float(), outputs[index].to(logits.device), reduction="none")
+        share = weight[index].to(logits.device)
+        return (losses * share).sum() / share.sum().clamp_min(torch.finfo(share.dtype).tiny), logits
 
     return objective

@@ -1,7 +1,7 @@
 """One training loop for every paradigm, that a killed run takes up again to the same weights."""
 
 from likewise.training.answer_order import LEAST_STEPS, AnswerOrder
-from likewise.training.answers import Learned, Pile, answer_loss, learn_answers
+from likewise.training.answers import Learned, answer_loss, learn_answers
 from likewise.training.batches import Augment, Batch, Batches, TensorBatches
 from likewise.training.class_order import ClassOrder
 from likewise.training.discovery import learn_consensus, mean_probabilities, prototype_classifier
@@ -13,8 +13,9 @@ from likewise.training.labelled import Measured, measure, train_labelled
 from likewise.training.loader import LoaderBatches
 from likewise.training.loop import Evaluate, OnEpoch, TrainingResult, train
 from likewise.training.optimizers import MakeOptimizer
+from likewise.training.pile import Pile
 from likewise.training.precision import Objective, resolve_device
-from likewise.training.predict import evaluating, predict_logits
+from likewise.training.predict import evaluating, features_of, predict_logits
 from likewise.training.run_folder import read_json, write_json, write_model
 from likewise.training.settings import Settings
 from likewise.training.similarity import Seen, look, quarter_turns, train_similarity
@@ -43,6 +44,7 @@ __all__ = [
     "TrainingResult",
     "answer_loss",
     "evaluating",
+    "features_of",
     "hold_out",
     "learn_answers",
     "learn_consensus",

@@ -11,13 +11,14 @@ from likewise.errors import InputError
 from likewise.training.shuffles import shuffled_steps
 
 LEAST_STEPS = 16  # of an epoch: a small pile is gone through more than once
+MOST_ITEMS = 10_000  # of an epoch: the time of learning follows what was told, and not the size of the pile
 
 
 class AnswerOrder:
     """Both items of answered pairs and, for the rest of a batch, any items; each item once, then once a further view.
 
     The answers come in a random order, all of them before any comes again, and so do the items. An epoch has as many
-    batches as it takes to see every item once.
+    batches as it takes to see every item once, or 10,000 of them.
 
     >>> order = AnswerOrder(torch.tensor([[0, 1], [2, 3]]), n_items=6, batch_size=4, answered=0.5, views=2)
     >>> [chunk.tolist() for chunk in order.chunks(0)][:2]
@@ -39,7 +40,7 @@ class AnswerOrder:
         self.pairs, self.n_items, self.seed, self.views = pairs, n_items, seed, views
         self.n_pairs = max(1, round(min(batch_size, n_items) * answered / 2))
         self.n_others = max(0, min(batch_size, n_items) - 2 * self.n_pairs) if answered < 1 else 0
-        self.steps = max(LEAST_STEPS, math.ceil(n_items / batch_size))
+        self.steps = max(LEAST_STEPS, math.ceil(min(n_items, MOST_ITEMS) / batch_size))
 
     def __len__(self) -> int:
         return self.steps

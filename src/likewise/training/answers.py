@@ -1,18 +1,23 @@
-"""Learn classes from answers about pairs of items, in two stages.
+"""Learn classes from answers about pairs of items.
 
-1. Answers: MCL over the known pairs, in batches that hold them. A start that ends with classes merged shows in the
-   answers it gets wrong, and another one is made.
-2. Unlabelled: the best start goes on with all items, whose unknown pairs count through their pseudo-similarity; the
-   outcome is dropped where it is worse on the answers held out, by more than chance.
+1. Groups: the items are grouped by geometry and answers, and the network is taught these groups; then once more by what
+   it sees itself (grouping.py).
+2. Starts: where groups do not show the classes, MCL over the known pairs from random weights, in batches that hold
+   them. A start that ends with classes merged shows in the answers it gets wrong, and another one is made.
+3. Unlabelled: the best of them goes on with all items, whose unknown pairs count through their pseudo-similarity.
+
+What a step adds is kept only where answers that were held out from all of it do not speak against it.
 """
 
 from __future__ import annotations
 
 import copy
 import dataclasses
+import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 import torch
@@ -20,51 +25,110 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from likewise.criteria import flipped_mcl, mcl
-from likewise.datasets import Augmentation
 from likewise.distributed import agreed
+from likewise.networks import Linear
 from likewise.pairs import Pairs
-from likewise.supervision import AnsweringNetwork, Known, answers_objective
-from likewise.training.answer_order import AnswerOrder
-from likewise.training.batches import Augment, TensorBatches
-from likewise.training.loop import OnEpoch, TrainingResult, train
-from likewise.training.predict import predict_logits
+from likewise.supervision import AnsweringNetwork, Known, answers_objective, named_objective
+from likewise.training.answer_order import LEAST_STEPS, AnswerOrder
+from likewise.training.batches import Order
+from likewise.training.grouping import Grouping, GroupOrder, group_items, seen_by
+from likewise.training.loop import OnEpoch, train
+from likewise.training.pile import Pile
+from likewise.training.precision import Objective
+from likewise.training.prototypes import prototype_layer
 from likewise.training.settings import Settings
 
+GROUP_STEPS, STEPS = 400, 640  # of a round of groups, and of the other stages, at least
+VISITS_OF_STARTS, VISITS = 10, 4  # at least: of answered items in a start, and of answers in the unlabelled stage
+GENTLE_RATE = 0.2  # of the learning rate, for unlabelled pairs after clear groups: at the full rate they are forgotten
 WRONG_ANSWERS = 0.01  # a start with more of them is tried again: two of ten classes merged deny 2 % of the differences
 ANSWERS = 2**18  # that are judged together
 FIRST_FLIP = 0.1  # where the rate of wrong answers is learned, it begins here
-
-
-@dataclass(frozen=True)
-class Pile:
-    """Items and how they become inputs of the network."""
-
-    inputs: Tensor  # uint8 (n, C, H, W) or float (n, d), or what stands for it, such as `ArrayOnDisk`
-    mean: tuple[float, ...] = ()
-    std: tuple[float, ...] = ()
-    augment: Augment | None = None
-
-    def to_be_judged(self) -> Pile:
-        """The same with views of images half as far from them as in training: closer ones are judged better."""
-        halved = self.augment.halved() if isinstance(self.augment, Augmentation) else self.augment
-        return dataclasses.replace(self, augment=halved)
-
-    def logits(self, network: nn.Module, items: np.ndarray | None = None) -> Tensor:
-        rows = None if items is None else torch.from_numpy(items)
-        return predict_logits(network, self.inputs, rows=rows, mean=self.mean, std=self.std)
+CHANCE = 2.0  # standard errors
+JUDGED_FLIP = 0.05  # a judge's doubt in every answer: one that a network denies for sure must not outweigh all others
 
 
 @dataclass(frozen=True)
 class Learned:
-    """The network and how it came about; `unlabelled` says whether the second stage was kept."""
+    """The network and how it came about; `unlabelled` says whether the last stage was kept."""
 
     network: nn.Module
-    history: list[dict[str, float]]  # of the stages that led here; the column `stage` is 1 or 2
+    history: list[dict[str, float]]  # of the stages that led here; the column `stage` is 1 or, for unlabelled pairs, 2
     flip: float  # the rate of wrong answers that was given or learned
-    starts: int
+    starts: int  # from random weights
+    grouped: bool  # whether it began with groups of the items
     unlabelled: bool
     seconds: float
-    first: nn.Module  # as it was after the first stage
+    first: nn.Module  # as it was before the unlabelled pairs
+
+
+class Stage(NamedTuple):
+    model: nn.Module
+    history: list[dict[str, float]]
+
+
+@dataclass
+class Learner:
+    """What all stages share."""
+
+    pile: Pile
+    pairs: Pairs
+    held_out: Pairs
+    settings: Settings
+    epochs: int | None
+    flip: float | None
+    run: Path | None
+    config: Mapping[str, object] | None
+    progress: bool
+    on_epoch: OnEpoch | None
+    seconds: float = 0.0
+
+    def train(
+        self,
+        model: nn.Module,
+        objective: Objective,
+        order: Order,
+        steps: int,
+        name: str,
+        title: str,
+        before: Stage | None = None,
+        *,
+        rate: float = 1.0,
+    ) -> Stage:
+        """Train the model in place for so many steps or, where the user said so, epochs, at a part of the rate."""
+        number = 2 if name == "unlabelled" else 1
+        settings = self.settings
+        result = train(
+            model,
+            self.pile.batches(order, settings.batch_size),
+            objective,
+            dataclasses.replace(
+                settings,
+                epochs=self.epochs or math.ceil(steps / len(order)),
+                learning_rate=rate * settings.learning_rate,
+                seed=order.seed,
+            ),
+            run=None if self.run is None else self.run / name,
+            config=self.config,
+            evaluate=lambda model, _: {"stage": number, **held_out_scores(model, self.pile, self.held_out, self.flip)},
+            monitor="held_out_loss" if settings.patience and len(self.held_out) else "",
+            progress=self.progress and title,
+            on_epoch=self.on_epoch,
+        )
+        self.seconds += result.seconds
+        earlier = [] if before is None else before.history
+        return Stage(model, earlier + [{**row, "epoch": len(earlier) + row["epoch"]} for row in result.history])
+
+    def answering(self, network: nn.Module, flip: float = FIRST_FLIP) -> nn.Module:
+        return AnsweringNetwork(network, flip) if self.flip is None else network
+
+    def gain(self, new: nn.Module, old: nn.Module) -> float:
+        """How far held-out answers speak for the new network, in standard errors; 0 where there are none."""
+        if len(self.held_out) < 2:
+            return 0.0
+        change = judged(old, self.pile, self.held_out, self.flip) - judged(new, self.pile, self.held_out, self.flip)
+        error = change.std(ddof=1) / np.sqrt(len(change))
+        return agreed(float(change.mean() / max(error, 1e-12)))
 
 
 def learn_answers(
@@ -73,8 +137,11 @@ def learn_answers(
     known: Known,
     pairs: Pairs,  # the answers that batches are drawn from
     held_out: Pairs,  # not trained on; may be empty
-    settings: Settings,
+    settings: Settings,  # but for the epochs
     *,
+    epochs: int | None = None,  # of each stage
+    grouped: int = 0,  # the number of groups to begin with; 0: begin with random weights
+    said: Pairs | None = None,  # what groups are made from, contradictions and all; the answers where it is left out
     starts: int = 3,
     unlabelled: bool = True,
     flip: float | None = 0.0,  # the rate of wrong answers; None: learn it
@@ -84,63 +151,89 @@ def learn_answers(
     on_epoch: OnEpoch | None = None,
 ) -> Learned:
     """Learn from answers; with a folder `run`, each stage has its own in it, and a killed run goes on where it was."""
-
-    def stage(number: int, model: nn.Module, seed: int, name: str) -> TrainingResult:
+    learner = Learner(pile, pairs, held_out, settings, epochs, flip, run, config, progress, on_epoch)
+    best, clear, made = None, False, 0
+    if grouped:
+        best, clear = learn_groups(learner, network(settings.seed), pairs if said is None else said, grouped)
+    if best is None or not clear:
+        start, made = learn_starts(learner, network, known, starts)
+        if best is None or learner.gain(start.model, best.model) > 0:
+            best, clear = start, False
+    first = best
+    if unlabelled and not (clear and len(held_out) < 2):  # nothing could speak for it
         order = AnswerOrder(
-            torch.from_numpy(np.stack([pairs.left, pairs.right], axis=1)),
-            len(pile.inputs),
-            settings.batch_size,
-            seed=seed,
-            answered=1.0 if number == 1 else 0.5,
-            views=number,
+            _ends(pairs), len(pile.inputs), settings.batch_size, seed=settings.seed, answered=0.5, views=2
         )
-        batches = TensorBatches(
-            pile.inputs,
-            torch.full((len(pile.inputs),), -1),
-            settings.batch_size,
-            mean=pile.mean,
-            std=pile.std,
-            augment=pile.augment,
-            order=order,
-        )
-        return train(
-            model,
-            batches,
-            answers_objective(known, unlabelled=number == 2, flip=flip or 0.0),
-            dataclasses.replace(settings, seed=seed),
-            run=None if run is None else run / name,
-            config=config,
-            evaluate=(lambda model, _: {"stage": number, **held_out_scores(model, pile, held_out, flip)}),
-            monitor="held_out_loss" if settings.patience and len(held_out) else "",
-            progress=progress and (f"answers, {name.replace('-', ' ')}" if number == 1 else "unlabelled pairs"),
-            on_epoch=on_epoch,
-        )
+        steps = max(STEPS, math.ceil(VISITS * len(pairs) / order.n_pairs))
+        model = copy.deepcopy(first.model)
+        objective = answers_objective(known, unlabelled=True, flip=flip or 0.0)
+        rate = GENTLE_RATE if clear else 1.0
+        stage = learner.train(model, objective, order, steps, "unlabelled", "unlabelled pairs", first, rate=rate)
+        if learner.gain(model, first.model) > (CHANCE if clear else -CHANCE):
+            best = stage
+    return Learned(
+        _inner(best.model),
+        best.history,
+        rate_of(best.model, flip),
+        made,
+        clear,
+        best is not first,
+        learner.seconds,
+        _inner(first.model),
+    )
 
-    best, least, spent, history = None, np.inf, 0.0, []
+
+def learn_groups(learner: Learner, network: nn.Module, said: Pairs, n_groups: int) -> tuple[Stage, bool]:
+    """Teach the network groups of the items, and then those that it sees; gives also whether they are clear."""
+    pile, settings = learner.pile, learner.settings
+
+    def teach(model: nn.Module, grouping: Grouping, turn: int, before: Stage | None) -> Stage:
+        order = GroupOrder(grouping.items, settings.batch_size, LEAST_STEPS, seed=settings.seed + turn - 1)
+        objective = named_objective(*grouping.targets(len(pile.inputs)))
+        return learner.train(model, objective, order, GROUP_STEPS, f"groups-{turn}", f"groups, round {turn}", before)
+
+    grouping = group_items(pile, said, n_groups, settings.seed)
+    clear = grouping.is_clear
+    if isinstance(network, Linear):
+        start_at_prototypes(network, pile, grouping)
+    stage = teach(network, grouping, 1, None)
+    if clear and not isinstance(network, Linear):  # which sees the items as they are
+        grouping = group_items(pile, said, n_groups, settings.seed, network)
+        again = teach(copy.deepcopy(network), grouping, 2, stage)
+        if learner.gain(again.model, network) > -CHANCE:
+            stage = again
+    model = learner.answering(stage.model, min(grouping.wrong, 0.4))
+    return Stage(model, stage.history), clear
+
+
+@torch.no_grad()
+def start_at_prototypes(network: Linear, pile: Pile, grouping: Grouping) -> None:
+    """Few weights take many steps to grow: a linear network begins with those that put items in the nearest group."""
+    seen = torch.from_numpy(seen_by(network, pile, grouping.items))
+    weight, bias = prototype_layer(seen, torch.from_numpy(grouping.groups), network.last.out_features)
+    network.last.weight.copy_(weight)
+    network.last.bias.copy_(bias)
+
+
+def learn_starts(learner: Learner, network: Callable[[int], nn.Module], known: Known, starts: int) -> tuple[Stage, int]:
+    """The random start that the answers it was trained on speak for, and how many were made."""
+    pile, pairs, settings = learner.pile, learner.pairs, learner.settings
+    best, least = None, np.inf
     start = 0
     for start in range(1, starts + 1):
         seed = settings.seed + start - 1
-        made = network(seed)
-        model = AnsweringNetwork(made, FIRST_FLIP) if flip is None else made
-        result = stage(1, model, seed, f"start-{start}")
-        spent += result.seconds
-        loss, wrong = agreed(answer_loss(model, pile, pairs, flip))
+        model = learner.answering(network(seed))
+        order = AnswerOrder(_ends(pairs), len(pile.inputs), settings.batch_size, seed=seed)
+        objective = answers_objective(known, flip=learner.flip or 0.0)
+        steps = max(STEPS, math.ceil(VISITS_OF_STARTS * len(pairs.items) / settings.batch_size))
+        stage = learner.train(model, objective, order, steps, f"start-{start}", f"answers, start {start}")
+        loss, wrong = agreed(answer_loss(model, pile, pairs, learner.flip))
         if loss < least:
-            best, least, history = model, loss, result.history
-        if wrong <= WRONG_ANSWERS + rate_of(model, flip):
+            best, least = stage, loss
+        if wrong <= WRONG_ANSWERS + rate_of(model, learner.flip):
             break
     assert best is not None
-    learned = best
-    if unlabelled:
-        learned = copy.deepcopy(best)
-        result = stage(2, learned, settings.seed, "unlabelled")
-        spent += result.seconds
-        if agreed(_is_worse(learned, best, pile, held_out, flip)):
-            learned = best
-        else:
-            history = history + [{**row, "epoch": len(history) + row["epoch"]} for row in result.history]
-    rate = rate_of(learned, flip)
-    return Learned(_inner(learned), history, rate, start, learned is not best, spent, _inner(best))
+    return best, start
 
 
 def rate_of(network: nn.Module, flip: float | None) -> float:
@@ -172,12 +265,9 @@ def answer_losses(
     return torch.cat(losses).numpy(), (torch.cat(similarity).numpy() > 0.5) != (pairs.same > 0.5)
 
 
-def _is_worse(new: nn.Module, old: nn.Module, pile: Pile, held_out: Pairs, flip: float | None) -> bool:
-    """Whether held-out answers speak against the new network by more than chance: two standard errors."""
-    if len(held_out) < 2:
-        return False
-    change = answer_losses(new, pile, held_out, flip)[0] - answer_losses(old, pile, held_out, flip)[0]
-    return bool(change.mean() > 2 * change.std(ddof=1) / np.sqrt(len(change)))
+def judged(network: nn.Module, pile: Pile, held_out: Pairs, flip: float | None) -> NDArray[np.float32]:
+    """The MCL of each held-out answer (m,), with a doubt in every one."""
+    return answer_losses(_inner(network), pile, held_out, max(rate_of(network, flip), JUDGED_FLIP))[0]
 
 
 def held_out_scores(network: nn.Module, pile: Pile, held_out: Pairs, flip: float | None) -> dict[str, float]:
@@ -190,3 +280,7 @@ def held_out_scores(network: nn.Module, pile: Pile, held_out: Pairs, flip: float
 
 def _inner(network: nn.Module) -> nn.Module:
     return network.network if isinstance(network, AnsweringNetwork) else network
+
+
+def _ends(pairs: Pairs) -> Tensor:
+    return torch.from_numpy(np.stack([pairs.left, pairs.right], axis=1))  # (m, 2)

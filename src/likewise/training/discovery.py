@@ -8,21 +8,19 @@ from pathlib import Path
 
 import torch
 from torch import Tensor, nn
-from torch.nn.functional import normalize
 
 from likewise.criteria import MCL
 from likewise.errors import InputError
 from likewise.networks import CosineHead
 from likewise.supervision import consensus_objective
-from likewise.training.answers import Pile
 from likewise.training.batches import EpochOrder, TensorBatches
 from likewise.training.loop import OnEpoch, TrainingResult, train
+from likewise.training.pile import Pile
 from likewise.training.predict import predict_logits
+from likewise.training.prototypes import prototype_layer
 from likewise.training.randomness import AUGMENT, generator
 from likewise.training.settings import Settings
 from likewise.training.similarity import Seen
-
-SHARPNESS = 15.0  # by which a prototype's output stands out at the start, in logits
 
 
 @torch.no_grad()
@@ -31,38 +29,25 @@ def prototype_classifier(seen: Seen, partition: Tensor, n_outputs: int) -> nn.Mo
 
         logit_k = c (g . m_k - |m_k|^2 / 2),    g = A f + a
 
-    for features f (n, d) and clusters of the partition (n,). g is what the similarity compares: the features, or where
-    it compares angles their embedding, whose length is taken as that of the average item, and m_k the direction of the
-    cluster's mean. A, a and c all go into the one layer; c is such that the nearest prototype stands out by `SHARPNESS`
-    from the mean of the others. Outputs without a cluster start far below.
+    for features f (n, d) and clusters of the partition (n,), as `prototype_layer` has it. g is what the similarity
+    compares: the features, or where it compares angles their embedding, whose length is taken as that of the average
+    item. A and a go into the one layer.
     """
     if not isinstance(getattr(seen.module.backbone, "last", None), nn.Linear):
         raise InputError(
             f"A classifier is made of {type(seen.module.backbone).__name__} by replacing its last layer; give a "
             "backbone that has it as `last`, an nn.Linear."
         )
-    n_clusters = int(partition.max()) + 1
-    g = seen.embedding.float()
-    means = torch.zeros(n_clusters, g.shape[1]).index_add_(0, partition, g)
-    sizes = torch.bincount(partition, minlength=n_clusters)
-    means /= sizes.clamp_min(1)[:, None]
-    if isinstance(seen.module.head, CosineHead):
-        means = normalize(means, dim=1)
-    logits = g @ means.T - means.square().sum(1) / 2  # (n, clusters)
-    own = logits.gather(1, partition[:, None]).mean()
-    others = (logits.sum() - own * len(g)) / max(1, len(g) * (n_clusters - 1))
-    sharpness = SHARPNESS / (own - others).clamp_min(1e-6)
-    weight, bias = sharpness * means, -sharpness * means.square().sum(1) / 2
-    if isinstance(seen.module.head, CosineHead):
-        first = seen.module.head.first
-        length = first(seen.features).norm(dim=-1).mean()
-        weight, bias = weight @ first.weight / length, bias + weight @ first.bias / length
+    head = seen.module.head
+    by_angle = isinstance(head, CosineHead)
+    weight, bias = prototype_layer(seen.embedding, partition, n_outputs, by_angle=by_angle)
+    if isinstance(head, CosineHead):
+        length = head.first(seen.features).norm(dim=-1).mean()
+        weight, bias = weight @ head.first.weight / length, bias + weight @ head.first.bias / length
     network = copy.deepcopy(seen.module.backbone)
     network.last = nn.Linear(weight.shape[1], n_outputs)
-    network.last.weight.zero_()
-    network.last.weight[:n_clusters] = weight
-    network.last.bias.fill_(float(bias.min() - 2 * SHARPNESS))
-    network.last.bias[:n_clusters] = torch.where(sizes > 0, bias, network.last.bias[:n_clusters])
+    network.last.weight.copy_(weight)
+    network.last.bias.copy_(bias)
     return network
 
 

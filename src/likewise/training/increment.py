@@ -13,12 +13,10 @@ from pathlib import Path
 
 import torch
 from torch import Tensor, nn
-from torch.nn.functional import cross_entropy
 
 from likewise.errors import InputError
-from likewise.training.answers import Pile
-from likewise.training.batches import Batch, TensorBatches
 from likewise.training.loop import OnEpoch, TrainingResult, train
+from likewise.training.pile import Pile
 from likewise.training.precision import Objective
 from likewise.training.settings import Settings
 from likewise.training.shuffles import shuffled_steps
@@ -53,19 +51,6 @@ class IncrementOrder:
         return [torch.unique(items) for items in torch.cat(rows, dim=1)]
 
 
-def named_objective(outputs: Tensor, weight: Tensor) -> Objective:
-    """The objective for `train`: cross-entropy with the output of each item (n,), by its weight (n,)."""
-
-    def objective(network: nn.Module, batch: Batch) -> tuple[Tensor, Tensor]:
-        logits = network(batch.inputs)
-        index = batch.index.cpu()
-        losses = cross_entropy(logits.float(), outputs[index].to(logits.device), reduction="none")
-        share = weight[index].to(logits.device)
-        return (losses * share).sum() / share.sum().clamp_min(torch.finfo(share.dtype).tiny), logits
-
-    return objective
-
-
 def learn_increment(
     network: nn.Module,  # trained in place
     pile: Pile,
@@ -80,13 +65,5 @@ def learn_increment(
     on_epoch: OnEpoch | None = None,
 ) -> TrainingResult:
     """Go on from the network's weights; `new` and `old` are those of `IncrementOrder`."""
-    batches = TensorBatches(
-        pile.inputs,
-        torch.full((len(pile.inputs),), -1),
-        settings.batch_size,
-        mean=pile.mean,
-        std=pile.std,
-        augment=pile.augment,
-        order=IncrementOrder(new, old, settings.batch_size, seed=settings.seed),
-    )
+    batches = pile.batches(IncrementOrder(new, old, settings.batch_size, seed=settings.seed), settings.batch_size)
     return train(network, batches, objective, settings, run=run, config=config, progress=progress, on_epoch=on_epoch)

@@ -49,6 +49,21 @@ def predict_logits(
     return logits
 
 
+def features_of(network: nn.Module) -> nn.Module:
+    """What gives the features below the last layer, flat, or the logits where the network names no features."""
+    return _Features(network) if callable(getattr(network, "features", None)) else network
+
+
+class _Features(nn.Module):
+    def __init__(self, network: nn.Module) -> None:
+        super().__init__()
+        self.network = network
+
+    def forward(self, inputs: Tensor) -> Tensor:
+        features: Tensor = self.network.features(inputs)  # type: ignore[operator]
+        return features.flatten(1)
+
+
 @contextmanager
 def evaluating(network: nn.Module) -> Iterator[None]:
     """The network in evaluation mode, and every part of it in its own mode again afterwards."""

@@ -9,8 +9,8 @@ from torch import Tensor
 
 from likewise.datasets import Jitter, Strong
 from likewise.distributed import share_at_hand
-from likewise.training.answers import Pile
 from likewise.training.batches import Augment
+from likewise.training.pile import Pile
 
 NOISE = 0.3  # deviations of each feature: three times the gentle noise
 

@@ -1,0 +1,153 @@
+"""A first look at the items: groups on which their geometry and the answers agree, from which a network learns classes.
+
+MCL alone starts late: at uniform outputs its gradient is zero, and only one random pair in K says "same". But where
+items of a class lie together, the items show the classes before any network is trained. The groups are those of
+`likewise.clustering.agglomeration`, in the items as they are or in a network's features. A network is taught them by
+cross-entropy, each item as far as it is sure. What the network then sees is often grouped better than the items were.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor, nn
+from torch.nn.functional import adaptive_avg_pool2d
+
+from likewise.clustering.agglomeration import agglomerate, principal_rows
+from likewise.clustering.constraints import Floats, Ints, read_constraints
+from likewise.clustering.correction import corrected
+from likewise.clustering.joining import Odds
+from likewise.distributed import from_first
+from likewise.pairs import Pairs
+from likewise.training.pile import Pile
+from likewise.training.predict import features_of
+from likewise.training.shuffles import shuffled_steps
+
+MOST_ITEMS = 10_000  # that are looked at
+MOST_PIXELS = 28  # of a side
+CLEAR = 0.5  # the contrast from which a grouping is taken to show the classes
+LEAST_SAME = 3.0  # answers between two groups that make them one, of which each "different" takes three away
+
+
+@dataclass(frozen=True, eq=False)
+class Grouping:
+    items: Ints  # (m,) those that were looked at
+    groups: Ints  # (m,)
+    sure: NDArray[np.float32]  # (m,) the probability of each item's group
+    contrast: float  # how much more often answers say "same" within groups than between them, out of fold
+    wrong: float  # the share of the answers taken to be wrong
+
+    @property
+    def is_clear(self) -> bool:
+        return self.contrast >= CLEAR
+
+    def targets(self, n_items: int) -> tuple[Tensor, Tensor]:
+        """The output of each item (n,) and its weight (n,), which is 0 for items that were not looked at."""
+        outputs, weight = torch.zeros(n_items, dtype=torch.int64), torch.zeros(n_items)
+        outputs[self.items] = torch.from_numpy(self.groups)
+        weight[self.items] = torch.from_numpy(self.sure)
+        return outputs, weight
+
+
+class GroupOrder:
+    """Batches of the items that were looked at, all of them before any comes again."""
+
+    def __init__(self, items: Ints, batch_size: int, least_steps: int, *, seed: int) -> None:
+        self.items, self.seed = torch.from_numpy(items), seed
+        self.batch_size = min(batch_size, len(items))
+        self.steps = max(least_steps, math.ceil(len(items) / batch_size))
+
+    def __len__(self) -> int:
+        return self.steps
+
+    def chunks(self, epoch: int) -> list[Tensor]:
+        rows = shuffled_steps(len(self.items), epoch, self.steps, self.batch_size, seed=self.seed, which=0)
+        return list(self.items[rows])
+
+
+def group_items(pile: Pile, pairs: Pairs, n_groups: int, seed: int, network: nn.Module | None = None) -> Grouping:
+    """Group the items as they are or, with a network, as it sees them; the first process does it for all.
+
+    All items are looked at, or those of as many answers as there is room for, and others at random.
+    """
+
+    def decide() -> list[list[float]]:
+        items = items_to_look_at(pairs, len(pile.inputs), seed)
+        spaces = spaces_of(pile, items) if network is None else {"network": seen_by(network, pile, items)}
+        odds = Odds.of(read_constraints(among(pairs, items), len(items)))
+        found = agglomerate(spaces, odds, min(n_groups, len(items)), seed)
+        rows = principal_rows(next(iter(spaces.values())), seed)
+        posterior = without_fragments(found.posterior, odds)
+        posterior = corrected(rows, posterior, odds, found.together, found.wrong, seed)
+        return [items.tolist(), posterior.argmax(1).tolist(), posterior.max(1).tolist(), [found.contrast, found.wrong]]
+
+    items, groups, sure, (contrast, wrong) = from_first(decide)
+    return Grouping(
+        np.array(items, dtype=np.int64),
+        np.array(groups, dtype=np.int64),
+        np.array(sure, dtype=np.float32),
+        contrast,
+        wrong,
+    )
+
+
+def items_to_look_at(pairs: Pairs, n_items: int, seed: int) -> Ints:
+    """In rising order: those of random answers first, then any."""
+    random = np.random.default_rng(seed)
+    if n_items <= MOST_ITEMS:
+        return np.arange(n_items)
+    order = random.permutation(len(pairs))
+    answered = np.stack([pairs.left[order], pairs.right[order]], axis=1).ravel()
+    wanted = np.concatenate([answered, random.permutation(n_items)])
+    first = np.sort(np.unique(wanted, return_index=True)[1])[:MOST_ITEMS]  # where each item comes first
+    return np.sort(wanted[first]).astype(np.int64)
+
+
+def among(pairs: Pairs, items: Ints) -> Pairs:
+    """The answers among some items, whose places there become their positions."""
+    place = np.full(max(pairs.n_items, int(items.max()) + 1), -1)
+    place[items] = np.arange(len(items))
+    there = pairs.select(np.flatnonzero((place[pairs.left] >= 0) & (place[pairs.right] >= 0)))
+    ends = np.stack([place[there.left], place[there.right]], axis=1)
+    return Pairs.from_arrays(ends, there.same, weight=there.weight).index(len(items))
+
+
+def spaces_of(pile: Pile, items: Ints) -> dict[str, NDArray[np.float32]]:
+    """The items as vectors (m, d): the pixels of images, made smaller; features as they are and standardised."""
+    rows = pile.inputs[torch.from_numpy(items)]
+    if rows.ndim == 4:
+        size = (min(rows.shape[2], MOST_PIXELS), min(rows.shape[3], MOST_PIXELS))
+        small = torch.cat([adaptive_avg_pool2d(part.float() / 255, size) for part in torch.split(rows, 1000)])
+        return {"pixels": small.flatten(1).numpy()}
+    std = torch.tensor(pile.std) if pile.std else rows.std(0)
+    return {"items": rows.numpy(), "standardised": (rows / torch.where(std > 0, std, 1.0)).numpy()}
+
+
+def seen_by(network: nn.Module, pile: Pile, items: Ints) -> NDArray[np.float32]:
+    """The network's features of the items (m, d), or its logits where it names none."""
+    return np.asarray(pile.logits(features_of(network), items).flatten(1).numpy())
+
+
+def without_fragments(posterior: Floats, odds: Odds) -> Floats:
+    """(m, K) Groups between which answers say "same" are one class; outputs are left over where K was too large."""
+    n_groups = posterior.shape[1]
+    group = posterior.argmax(1)
+    ends, same = group[odds.ends], odds.credit > 0
+    count = np.zeros((n_groups, n_groups))
+    np.add.at(count, (ends[:, 0], ends[:, 1]), np.where(same, 1.0, -3.0) * np.abs(odds.credit))
+    count += count.T
+    posterior = posterior.copy()
+    while True:
+        np.fill_diagonal(count, -np.inf)
+        into, other = sorted(divmod(int(count.argmax()), n_groups))
+        if count[into, other] < LEAST_SAME:
+            return posterior
+        posterior[:, into] += posterior[:, other]
+        posterior[:, other] = 0
+        count[into] += count[other]
+        count[:, into] += count[:, other]
+        count[other] = count[:, other] = -np.inf
