@@ -242,7 +242,8 @@ def test_features_with_wrong_answers_and_nothing_set_by_hand(tmp_path: Path, fea
 
 
 def test_features_that_are_not_there_are_named(tmp_path: Path) -> None:
-    refused = CliRunner().invoke(app, ["answers", "--dataset", "photos", "--data", str(tmp_path)]).exception
+    told = ["--dataset", "photos", "--data", str(tmp_path), *folders(tmp_path)]
+    refused = CliRunner().invoke(app, ["answers", *told]).exception
     assert isinstance(refused, InputError)
     assert str(refused) == f"photos-lite0.npz is not in {tmp_path}; put it there or set LIKEWISE_DATA."
 
