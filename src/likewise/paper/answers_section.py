@@ -16,9 +16,10 @@ FROM_ANSWERS = """\
 ## From answers: accuracy in % on the test set, against the number of random answers
 
 So many random pairs of training items were answered same or different, and `PairClassifier` was told these answers and
-nothing else. "Answers only" is the network after its first stage, "with the unlabelled" the classifier as it is by
-default, after a second stage with the pairs that nobody answered; where that was worse on the answers held out (a tenth
-of them) by more than chance, it was dropped, and the two are one network. Outputs are matched with classes on the
+nothing else. "Answers only" is the network before the last stage, taught by groups of the items on which geometry and
+answers agree, or by MCL from random weights; "with the unlabelled" the classifier as it is by default, after a last
+stage with the pairs that nobody answered. Where the answers held out (a tenth of them) do not speak for that stage, it
+was dropped, and the two are one network. Outputs are matched with classes on the
 training set by the Hungarian algorithm. The twin is the same network, with as many steps as all stages together and
 the same augmentation, given as many class labels as there were answers and trained with cross-entropy. Where there were
 several seeds, a row has their mean ± standard deviation and the worst of them, their mean time, and the command of the
