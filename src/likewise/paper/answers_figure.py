@@ -19,8 +19,8 @@ from likewise.reporting.style import LIGHT
 SIZE = (7.6, 4.2)
 LINES: tuple[tuple[str, str, str, Callable[[AnswersRecord], float | None]], ...] = (
     # its name, its colour, for those who see no colours its mark, and the figure of a record
-    ("twin with as many labels, or all", "learner-2", "^", lambda record: record.twin_accuracy),
-    ("answers and unlabelled pairs", "learner-1", "o", lambda record: record.accuracy),
+    ("twin with labels", "learner-2", "^", lambda record: record.twin_accuracy),
+    ("with unlabelled pairs", "learner-1", "o", lambda record: record.accuracy),
     ("answers only", "learner-4", "s", lambda record: record.first_accuracy),
     ("k-means, no answers", "learner-3", "D", lambda record: record.rivals.get("k-means", {}).get("accuracy")),
 )
