@@ -20,17 +20,10 @@ from likewise.estimators.inputs import InputForm
 from likewise.estimators.memory import Memory, Told
 from likewise.estimators.naming import match_names, outputs_in_use
 from likewise.estimators.network_classifier import NetworkClassifier
-from likewise.estimators.number_of_outputs import estimate_n_classes
+from likewise.estimators.number_of_outputs import asked_outputs, estimate_n_classes
 from likewise.estimators.saved import OWN
 from likewise.estimators.starting_network import Network, OwnNetwork
-from likewise.estimators.task import (
-    Task,
-    checksum,
-    item_weights,
-    items_checksum,
-    make_task,
-    read_told,
-)
+from likewise.estimators.task import Task, checksum, item_weights, items_checksum, make_task, read_told
 from likewise.pairs import Ids, LargeAnswers, Pairs, PairTarget, answers_about
 from likewise.training import Augment, OnEpoch, Pile, Settings, learn_answers
 from likewise.training.record_form import Form
@@ -263,20 +256,6 @@ class PairClassifier(NetworkClassifier):
         if self.starts < 1:
             raise InputError(f"starts must be 1 or more, got {self.starts!r}.")
 
-    def _n_outputs(self, labels: NDArray[Any] | None) -> int | None:
-        """As many as are asked for, or as there are classes in the labels; None: that is to be estimated."""
-        n_classes = self.n_classes
-        if labels is not None:
-            there = len(np.unique(labels))
-            if there < 2:
-                raise InputError("y holds one class; at least two are needed, for nothing is different.")
-            if n_classes is not None and n_classes < there:
-                raise InputError(f"n_classes is {n_classes}, but y holds {there} classes; give {there} or more.")
-            n_classes = n_classes or there
-        if n_classes is not None and n_classes < 2:
-            raise InputError(f"n_classes must be 2 or more, or None to be estimated, got {n_classes}.")
-        return None if n_classes is None else int(n_classes)
-
     def _fit(
         self,
         inputs: Tensor,
@@ -287,7 +266,7 @@ class PairClassifier(NetworkClassifier):
     ) -> Self:
         self.input_form_ = InputForm.of(inputs, bool(self.unit_length))
         everything = labels if classes is None else classes
-        n_outputs = self._n_outputs(everything)
+        n_outputs = asked_outputs(self.n_classes, everything)
         if labels is not None and classes is not None and not np.isin(labels, classes).all():
             raise InputError("y holds a class that is not among classes; give all there will be.")
         seed = self._seed()
