@@ -8,6 +8,8 @@ from likewise.pairs.dawid_skene import Reliability, reliability
 from likewise.pairs.items_of import Ids, answers_about, paths_of
 from likewise.pairs.large import LargeAnswers, read_large
 from likewise.pairs.pairs import Pairs
+from likewise.pairs.posterior import Posterior
+from likewise.pairs.rates import Rates
 from likewise.pairs.repair import Repair
 from likewise.pairs.summary import Summary, summarise
 from likewise.pairs.target import PairTarget
@@ -20,6 +22,8 @@ __all__ = [
     "LargeAnswers",
     "PairTarget",
     "Pairs",
+    "Posterior",
+    "Rates",
     "Reliability",
     "Repair",
     "Summary",

@@ -19,6 +19,7 @@ from likewise.pairs.contradictions import Contradiction, find_contradictions
 from likewise.pairs.dawid_skene import reliability
 from likewise.pairs.ids import item_ids, lookup
 from likewise.pairs.keys import occurring, places
+from likewise.pairs.posterior import Posterior, infer
 from likewise.pairs.repair import Repair, repair
 from likewise.pairs.sampling import distinct_numbers, n_pairs, pair_numbered
 from likewise.pairs.source import Source
@@ -354,3 +355,25 @@ class Pairs:
         (array([1., 0.], dtype=float32), array([1]), True)
         """
         return repair(self)
+
+    def posterior(
+        self,
+        n_classes: int | None = None,
+        unary: ArrayLike | None = None,
+        neighbours: tuple[ArrayLike, ArrayLike] | None = None,
+        rates: tuple[float, float] | None = None,
+        outside: float = 0.01,
+        random_state: int | np.random.Generator = 0,
+    ) -> Posterior:
+        """How likely each answer is right, and how often each annotator is wrong, from all answers together.
+
+        Nothing need be known but the answers. Where more is known: `n_classes`, else estimated; `unary` (n, K), the
+        log-probabilities of each item's class, such as the outputs of a classifier, of which an item may be `outside`;
+        `neighbours`, index pairs (p, 2) with log-odds (p,) that they are the same; `rates` of false "different" and
+        false "same", which are then not estimated.
+
+        >>> pairs = Pairs.from_arrays([("a", "b"), ("b", "c"), ("c", "a")], [1, 1, 0], weight=[3, 2, 1])
+        >>> pairs.posterior(n_classes=3, rates=(0.1, 0.1)).right.round(2)  # the least credible gives way
+        array([0.98, 0.82, 0.2 ])
+        """
+        return infer(self, n_classes, unary, neighbours, rates, outside, random_state)
