@@ -120,6 +120,18 @@ def test_labels_are_used_as_same_or_different_and_name_the_outputs() -> None:
     assert len(model.held_out_) == 0
 
 
+def test_many_classes_are_learned_from_labels_in_few_epochs(tmp_path: Path) -> None:
+    """Sixty classes, of which MCL pair by pair still merges many by then; a third of them have four items each."""
+    random = np.random.default_rng(0)
+    centres, sizes = 2 * random.normal(size=(60, 20)), np.where(np.arange(60) % 3, 20, 4)
+    y, y_unseen = np.repeat(np.arange(60), sizes), np.repeat(np.arange(60), 5)
+    points, unseen = (centres[each] + random.normal(size=(len(each), 20)) for each in (y, y_unseen))
+    model = PairClassifier(epochs=6, starts=1).fit(points, y)
+    assert model.score(unseen, y_unseen) > 0.9
+    model.save(tmp_path)
+    np.testing.assert_array_equal(PairClassifier.load(tmp_path).predict(unseen), model.predict(unseen))
+
+
 def test_the_same_seed_gives_the_same_model() -> None:
     first, second, other = (quick(epochs=2, random_state=seed).fit(X, pairs=PAIRS) for seed in (1, 1, 2))
     np.testing.assert_array_equal(first.predict_proba(X), second.predict_proba(X))

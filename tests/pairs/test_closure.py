@@ -44,6 +44,8 @@ def test_implied_pairs_are_those_that_nobody_answered(make: Any, brute: Any, ans
     assert closure.known_different == sum(expected[pair] == 0 for pair in pairs)
     assert closure.implied_same == sum(expected[pair] == 1 and (*pair, True) not in said for pair in pairs)
     assert closure.implied_different == sum(expected[pair] == 0 and (*pair, False) not in said for pair in pairs)
+    spoken_of = {item for i, j, _ in said if i != j for item in (i, j)}
+    assert closure.complete == all(not np.isnan(expected[pair]) for pair in pairs if spoken_of.issuperset(pair))
 
 
 @given(answers_given)

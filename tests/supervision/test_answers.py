@@ -41,6 +41,20 @@ def test_answers_and_all_that_follows() -> None:
     assert torch.equal(weight > 0, ~same.isnan())
 
 
+def test_what_leaves_no_pair_unknown_is_complete() -> None:
+    """Items 0 and 1 are the same, 2 differs from them, and nothing is said of 3."""
+    pairs, ids = [(0, 1), (1, 2)], range(4)
+    assert AnswerKnowledge(Pairs.from_arrays(pairs, [1, 0], ids=ids)).complete
+    assert not AnswerKnowledge(Pairs.from_arrays([*pairs, (1, 3)], [1, 0, 0], ids=ids)).complete  # 2 and 3
+    assert not AnswerKnowledge(Pairs.from_arrays(pairs, [1, 0], ids=ids), implied=False).complete
+    assert not AnswerKnowledge(Pairs.from_arrays(pairs, [0.9, 0], ids=ids)).complete
+    assert not AnswerKnowledge(Pairs.from_arrays(pairs, [1, 0], weight=[1, 2], ids=ids)).complete
+    labels = np.array([4, 4, 7, -1])
+    assert LabelKnowledge(labels).complete
+    assert LabelKnowledge(labels, np.array([1, 0, 1, 1], np.float32)).complete
+    assert not LabelKnowledge(labels, np.array([1, 2, 1, 1], np.float32)).complete
+
+
 def test_answers_alone_with_their_weights() -> None:
     pairs = Pairs.from_arrays([(0, 1), (1, 2), (1, 0)], [1, 0.2, 0], weight=[3, 2, 1])
     same, weight = whole(AnswerKnowledge(pairs, implied=False).among([2, 1, 0]), 3)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import math
 from collections.abc import Callable
 from pathlib import Path
@@ -16,8 +17,9 @@ from likewise.criteria import MatrixTable
 from likewise.datasets import Augmentation, Jitter
 from likewise.evaluation import accuracy, confusion, match_outputs
 from likewise.networks import build
-from likewise.supervision import AnswerKnowledge
-from likewise.training import Learned, Pile, Settings, answer_loss, hold_out, learn_answers
+from likewise.supervision import AnswerKnowledge, LabelKnowledge
+from likewise.training import Batch, Learned, Pile, Settings, answer_loss, answers, hold_out, learn_answers
+from likewise.training.precision import Objective
 
 K = 3
 LABELS = np.arange(240) % K
@@ -141,6 +143,79 @@ def test_stages_resume(tmp_path: Path) -> None:
         assert learned.history == whole.history
         for name, tensor in whole.network.state_dict().items():
             assert torch.equal(tensor, learned.network.state_dict()[name])
+
+
+def learn_labels(
+    labels: np.ndarray = LABELS, weight: np.ndarray | None = None, settings: Settings = SETTINGS, **options: object
+) -> Learned:
+    """Every pair is known."""
+    known = LabelKnowledge(labels, weight)
+    return learn_answers(
+        fresh,
+        PILE,
+        known,
+        PAIRS,
+        PAIRS,
+        settings,
+        epochs=3,
+        unlabelled=False,
+        progress=False,
+        **options,  # type: ignore[arg-type]
+    )
+
+
+def objectives_of(monkeypatch: pytest.MonkeyPatch, learn_them: Callable[[], object]) -> set[str]:
+    """Which losses a call learns with."""
+    used: set[str] = set()
+    for name in ("answers_objective", "joint_objective"):
+        real = getattr(answers, name)
+
+        def noted(*args: object, name: str = name, real: Callable[..., Objective] = real, **more: object) -> Objective:
+            inner = real(*args, **more)
+
+            def objective(network: nn.Module, batch: Batch) -> tuple[torch.Tensor, torch.Tensor]:
+                used.add(name)
+                return inner(network, batch)
+
+            return objective
+
+        monkeypatch.setattr(answers, name, noted)
+    learn_them()
+    return used
+
+
+def test_joint_mcl_is_learned_where_no_pair_is_unknown(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert objectives_of(monkeypatch, learn_labels) == {"joint_objective"}
+
+
+def test_mcl_is_learned_where_pairs_are_unknown_or_count_more_or_may_be_wrong(monkeypatch: pytest.MonkeyPatch) -> None:
+    weight = np.linspace(0.5, 1.5, len(LABELS), dtype=np.float32)
+    for case in (
+        lambda: learn(unlabelled=False),
+        lambda: learn_labels(weight=weight),
+        lambda: learn_labels(flip=0.1),
+        lambda: learn_labels(flip=None),
+    ):
+        with monkeypatch.context() as patch:
+            assert objectives_of(patch, case) == {"answers_objective"}
+
+
+@pytest.mark.parametrize("patience", [0, 2])
+def test_joint_mcl_resumes_to_the_same_network_without_its_memory(tmp_path: Path, patience: int) -> None:
+    settings = dataclasses.replace(SETTINGS, patience=patience)
+
+    def stop(row: dict[str, float]) -> None:
+        if row["epoch"] == 2:
+            raise KeyboardInterrupt
+
+    whole = learn_labels(settings=settings)
+    with pytest.raises(KeyboardInterrupt):
+        learn_labels(settings=settings, run=tmp_path, on_epoch=stop)
+    resumed = learn_labels(settings=settings, run=tmp_path)
+    assert resumed.history == whole.history
+    assert resumed.network.state_dict().keys() == fresh(0).state_dict().keys()
+    for name, tensor in whole.network.state_dict().items():
+        assert torch.equal(tensor, resumed.network.state_dict()[name])
 
 
 def test_views_to_be_judged_are_nearer() -> None:

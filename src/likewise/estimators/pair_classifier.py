@@ -146,6 +146,8 @@ class PairClassifier(NetworkClassifier):
     ) -> Self:
         """Learn from answers about the rows of X, or from y, of which only same or different is used.
 
+        With y, and with answers that leave no pair unknown, random starts learn by joint MCL, else by MCL; with weights
+        that differ, or with noise, always by MCL.
         Answers by id need `ids`, one for each row of X, unless X has them itself: it is a DataFrame whose index holds
         them, or made of paths. Answers may also stand in y, as `pairs.target(len(X))`, so that they follow a split.
         Answers of several annotators are merged first, by how reliable each of them is (`Pairs.merged`).

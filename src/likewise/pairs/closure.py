@@ -67,6 +67,16 @@ class Closure:
         return total
 
     @property
+    def complete(self) -> bool:
+        """Whether every pair of the items that answers speak of is known to be the same or different."""
+        spoken_of = self.sizes > 1
+        for start in range(0, len(self.different_keys), BLOCK):
+            i, j = pairs_of(self.different_keys[start : start + BLOCK], self.n_components)
+            spoken_of[i] = spoken_of[j] = True
+        n = int(spoken_of.sum())
+        return len(self.different_keys) == n * (n - 1) // 2
+
+    @property
     def implied_same(self) -> int:
         """The number of pairs that were not answered and must be the same."""
         return self.known_same - self.answered_same

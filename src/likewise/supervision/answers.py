@@ -25,6 +25,10 @@ Device = torch.device | str
 class Known(Protocol):
     """What is known of the pairs of any batch of items."""
 
+    @property
+    def complete(self) -> bool:
+        """Whether it leaves no pair unknown, of the items that anything is known of, and every pair counts alike."""
+
     def among(self, index: ArrayLike, device: Device = "cpu") -> PairTable:
         """The target of a batch of b items."""
 
@@ -40,6 +44,7 @@ class LabelKnowledge:
         known = (labels >= 0).astype(np.float32)
         self.labels = torch.from_numpy(np.unique(labels, return_inverse=True)[1]).float()  # (n,)
         self.weight = torch.from_numpy(known if weight is None else known * weight)  # (n,)
+        self.complete = weight is None or bool(np.isin(weight, (0, 1)).all())
 
     def among(self, index: ArrayLike, device: Device = "cpu") -> LabelTable:
         rows = torch.from_numpy(np.asarray(index))
@@ -68,6 +73,10 @@ class ClosureKnowledge:
 
     def __init__(self, closure: Closure) -> None:
         self.closure = closure
+
+    @property
+    def complete(self) -> bool:
+        return self.closure.complete
 
     def among(self, index: ArrayLike, device: Device = "cpu") -> ClosureTable:
         place, different = self.closure.among(index)
@@ -117,6 +126,10 @@ class AnswerKnowledge:
         said = weight * np.tile(pairs.same, 2)
         shape = (pairs.n_items, pairs.n_items)
         return coo_array((weight, place), shape).tocsr(), coo_array((said, place), shape).tocsr()
+
+    @property
+    def complete(self) -> bool:
+        return self.listed is None and self.implied is not None and self.implied.complete
 
     def among(self, index: ArrayLike, device: Device = "cpu") -> PairTable:
         rows = np.asarray(index)

@@ -21,7 +21,7 @@ from likewise.supervision.answers import AnsweredBatch, BetweenItems, Known
 from likewise.supervision.pseudo import item_numbers
 
 PER_OUTPUT = 50  # items that are remembered, for each output
-LEAST = 5  # items of a group that is matched: with fewer of them it was measured to be worse than MCL
+LEAST = 5  # items of a group that is matched: with fewer of them few answers were measured to teach less than by MCL
 
 
 class RecentOutputs(nn.Module):
@@ -67,19 +67,20 @@ class RecentOutputs(nn.Module):
         return logits
 
 
-def joint_objective(known: Known) -> Callable[[nn.Module, AnsweredBatch], tuple[Tensor, Tensor]]:
+def joint_objective(known: Known, *, least: int = LEAST) -> Callable[[nn.Module, AnsweredBatch], tuple[Tensor, Tensor]]:
     """The objective for `train`: joint MCL over the items that can be matched, and MCL over the other known pairs.
 
     A network in `RecentOutputs` is matched with what it said of earlier items; any other on the batch alone, which is
     enough where a batch has about ten items of each class. `known` are the answers, `AnswerKnowledge`, or labels,
-    `LabelKnowledge`: of these too only same or different is used. Answers must be right, or repaired.
+    `LabelKnowledge`: of these too only same or different is used. Answers must be right, or repaired. Groups of fewer
+    than `least` items are left to MCL. Where no pair is unknown, 1 was measured to be best: it learns rare classes.
     """
 
     def objective(network: nn.Module, batch: AnsweredBatch) -> tuple[Tensor, Tensor]:
         logits = network(batch.inputs)
         values, index = logits.float(), batch.index
         recent = network.recent() if isinstance(network, RecentOutputs) else None
-        loss = joint_loss(values, index, known, recent)
+        loss = joint_loss(values, index, known, recent, least)
         if isinstance(network, RecentOutputs) and network.training:
             network.remember(index, values)
         return loss, logits
@@ -87,7 +88,13 @@ def joint_objective(known: Known) -> Callable[[nn.Module, AnsweredBatch], tuple[
     return objective
 
 
-def joint_loss(logits: Tensor, index: Tensor, known: Known, recent: tuple[Tensor, Tensor] | None = None) -> Tensor:
+def joint_loss(
+    logits: Tensor,
+    index: Tensor,
+    known: Known,
+    recent: tuple[Tensor, Tensor] | None = None,
+    least: int = LEAST,
+) -> Tensor:
     """Of a batch of items `index`, int64 (b,); `recent` are other items, int64 (n,), and their logits (n, K).
 
     Each known pair counts once: in joint MCL where both items are matched, otherwise in MCL. Both are means over all
@@ -99,7 +106,7 @@ def joint_loss(logits: Tensor, index: Tensor, known: Known, recent: tuple[Tensor
     if recent is not None:
         others = ~torch.isin(recent[0], items)  # an item is no evidence about itself
         items, memory = torch.cat([recent[0][others], items]), recent[1][others]
-    outputs = joint_targets(mean, known.among(items.cpu().numpy(), logits.device), memory=memory, least=LEAST)[place]
+    outputs = joint_targets(mean, known.among(items.cpu().numpy(), logits.device), memory=memory, least=least)[place]
     matched = outputs >= 0
     if bool(matched.all()):
         return nll_loss(logits.log_softmax(1), outputs)
