@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from likewise.cli.credible import LINKS, SHOWN, UNNAMED, claims, credible_record, credible_report
 from likewise.cli.options import ANSWERS
 from likewise.cli.places import check_file, writing
 from likewise.errors import InputError
@@ -17,8 +18,6 @@ if TYPE_CHECKING:
     from likewise.pairs import Summary
 
 PROOFS = 20
-UNNAMED = "(unnamed)"  # annotator, where others have names
-LINKS = 12  # a longer chain is cut in the middle
 
 
 def check(
@@ -31,6 +30,9 @@ def check(
         Path | None,
         typer.Option(help="Write one answer for each pair, by how reliable each annotator is.", show_default=False),
     ] = None,
+    credible: Annotated[
+        bool, typer.Option("--credible", help="List the answers most likely wrong, and how often each annotator is.")
+    ] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print everything as JSON.")] = False,
 ) -> None:
     """Count answers, prove contradictions, judge annotators.
@@ -38,10 +40,14 @@ def check(
     With several annotators, --merge weighs what each of them says about a pair: same is the probability that the two
     are the same, and weight the information in it, 0 where it is as good as a guess. fit does the same by itself.
 
+    --credible judges all answers together: what share is wrong, how often each annotator wrongly says "same" and
+    "different", and which answers are more likely wrong than right, with the odds and the chain that speaks against
+    each.
+
     Exit code 0: the answers are consistent, or --repair or --merge wrote others. 1: they contradict one another. 2: a
     file cannot be read or written.
     """
-    from likewise.pairs import Pairs, summarise
+    from likewise.pairs import Pairs, summarise, suspects
 
     for path, option in ((repair, "--repair"), (merge, "--merge")):
         if path is not None:
@@ -56,6 +62,11 @@ def check(
     record = {"file": str(file), **as_record(summary)}
     lines = list(report(str(file), summary))
 
+    if credible:
+        posterior = pairs.posterior()
+        wrong = suspects(posterior, SHOWN) if claims(posterior) else []
+        record["credible"] = credible_record(posterior, wrong)
+        lines += credible_report(posterior, wrong)
     if merge is not None:
         merged = pairs.merged()
         with writing(merge, "--merge"):

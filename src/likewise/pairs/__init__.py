@@ -3,6 +3,7 @@
 from likewise.pairs.annotators import Agreement, agreement, disagreements
 from likewise.pairs.closure import Closure
 from likewise.pairs.contradictions import Contradiction
+from likewise.pairs.credible import Suspect, suspects
 from likewise.pairs.cues import from_graph, from_patches, from_space, from_time
 from likewise.pairs.dawid_skene import Reliability, reliability
 from likewise.pairs.items_of import Ids, answers_about, paths_of
@@ -27,6 +28,7 @@ __all__ = [
     "Reliability",
     "Repair",
     "Summary",
+    "Suspect",
     "agreement",
     "answers_about",
     "disagreements",
@@ -38,4 +40,5 @@ __all__ = [
     "read_large",
     "reliability",
     "summarise",
+    "suspects",
 ]

@@ -41,7 +41,7 @@ Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
 STEPS, CHANGE = 40, 1e-4  # the most estimates of the rates, and their mean change at which these end
-SAMPLED_STEPS = 20  # likewise, where samples stand for the posterior: they never stand still
+SAMPLED_STEPS = 40  # likewise, where samples stand for the posterior: they never stand still
 NEVER = 1e-9  # how near to 0 and 1 a probability may come where its odds are taken
 SURE_OUTLIER = 0.01  # for all items together: how likely one is called an outlier by chance
 
@@ -57,6 +57,7 @@ class Posterior:
     share_wrong: float  # of the answers
     share_wrong_interval: tuple[float, float]  # of 95 %
     supported: bool  # whether answers are borne out by others, or by the classes given; if not, the rates are a guess
+    n_redundant: int  # answers beyond those that a forest of them needs: only these can contradict others
     n_classes: int
     classes: Floats | None  # (n, K) the probability of each item's class, where unary terms were given
     outside: Floats | None  # (n,) and that it is in none of them
@@ -183,6 +184,7 @@ def infer(
         share_wrong=share,
         share_wrong_interval=(float(low), float(high)),
         supported=bool(fit.gain.sum() > 2 * np.sqrt((fit.gain**2).sum())),
+        n_redundant=len(rows) - (n - couplings.n_components),
         n_classes=model.n_classes,
         classes=model.classes[:, :-1] if isinstance(model, Memberships) else None,
         outside=model.classes[:, -1] if isinstance(model, Memberships) else None,

@@ -4,7 +4,7 @@
     log-odds of an answer y of weight w:   w log [y (1 - e) + (1 - y) e] / [y d + (1 - y)(1 - d)]
 
 A rate has a Beta prior around the mean of the other annotators, which is as narrow as the annotators are alike; so one
-with few answers is taken to be like the others. Beneath that is 1 wrong answer in 20. The interval of a rate takes
+with few answers is taken to be like the others. Beneath that is 1 wrong answer in 10. The interval of a rate takes
 into account that nobody knows which pairs are the same (Louis, 1982): what the rate would be worth if that were known,
 less what is missing.
 """
@@ -22,12 +22,12 @@ from scipy.stats import beta
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
-PRIOR_WRONG, PRIOR_ANSWERS = 1.0, 20.0  # what is known of anybody
-STRENGTHS = 2.0 ** np.arange(1, 10)  # answers that the others' mean may be worth
-USUAL_STRENGTH, SPREAD = np.log(20.0), 1.5  # of the logarithm of this number, where few annotators show it
+PRIOR_WRONG, PRIOR_ANSWERS = 1.0, 10.0  # what is known of anybody
+STRENGTHS = 2.0 ** np.arange(1, 7)  # answers that the mean of the others may be worth
+USUAL_STRENGTH, SPREAD = np.log(20.0), 1.0  # of the logarithm of this number, where few annotators show it
 CERTAIN = 1e-6  # no rate comes nearer to 0 or 1
 CONFIDENCE = 0.95
-UNINFORMED = 0.3  # one whose informedness is surely below this is as good as random
+UNINFORMED = 0.5  # the most that the informedness of one who looks random may be
 
 
 class Told(NamedTuple):
@@ -67,8 +67,9 @@ class Rates:
 
     @property
     def random(self) -> NDArray[np.bool_]:
-        """(A,) Whose answers surely have little to do with the items: at random, or always the same answer."""
-        return np.asarray((self.informedness_interval[:, 1] < UNINFORMED) & ~self.reversed)
+        """(A,) Whose answers seem to have nothing to do with the items: at random, or always the same answer."""
+        low, high = self.informedness_interval.T
+        return np.asarray((low <= 0) & (high >= 0) & (high < UNINFORMED))
 
 
 def log_odds(told: Told, false_different: Floats, false_same: Floats) -> Floats:
@@ -84,8 +85,12 @@ def log_odds(told: Told, false_different: Floats, false_same: Floats) -> Floats:
 
 def estimate(told: Told, same: Floats, false_different: Floats, false_same: Floats) -> tuple[Floats, Floats]:
     """Both rates of each annotator, given how likely each answer's pair is the same and the rates so far."""
-    (wrong, chances), (also_wrong, other_chances) = _counts(told, same, false_different, false_same)
-    return _mean(*_shrunk(wrong, chances)), _mean(*_shrunk(also_wrong, other_chances))
+    counts = _counts(told, same, false_different, false_same)
+    missing = _missing(told, same, false_different, false_same)
+    return (
+        _mean(*_shrunk(*counts[0], missing[0, 0])),
+        _mean(*_shrunk(*counts[1], missing[1, 1])),
+    )
 
 
 def summarise_rates(
@@ -94,17 +99,12 @@ def summarise_rates(
     """The rates with their intervals, and the variance that they leave in the share of wrong answers."""
     e, d = false_different, false_same
     counts = _counts(told, same, e, d)
-    a, b = ((sum(_shrunk(*each)) * rate * (1 - rate)) for each, rate in zip(counts, (e, d), strict=True))
-    # The score of logit e is (says different - e) where the pair is the same, that of logit d where it is not.
-    one, other = (1 - told.same) - e[told.who], told.same - d[told.who]
-    unknown = told.weight * same * (1 - same)
-    information = np.empty((told.n_annotators, 2, 2))
-    information[:, 0, 0] = a - told.per_annotator(unknown * one**2)
-    information[:, 1, 1] = b - told.per_annotator(unknown * other**2)
-    information[:, 0, 1] = information[:, 1, 0] = told.per_annotator(unknown * one * other)
-    least = np.minimum(a, b) * 1e-3
+    missing = _missing(told, same, e, d)
+    shrunk = [sum(_shrunk(*counts[k], missing[k, k])) for k in (0, 1)]
+    whole = np.array([shrunk[0] * e * (1 - e), shrunk[1] * d * (1 - d)])  # (2, A) if all pairs were known
+    information = (np.eye(2)[:, :, None] * whole - missing).transpose(2, 0, 1)  # (A, 2, 2)
     values, vectors = np.linalg.eigh(information)
-    values = np.maximum(values, least[:, None])
+    values = np.maximum(values, 1e-3 * whole.min(axis=0)[:, None])
     covariance = np.einsum("aij,aj,akj->aik", vectors, 1 / values, vectors)  # (A, 2, 2) of the logits
 
     slope = np.stack([e * (1 - e), d * (1 - d)], axis=1)  # (A, 2) of the rates by their logits
@@ -150,15 +150,34 @@ def _counts(told: Told, same: Floats, e: Floats, d: Floats) -> tuple[tuple[Float
     )
 
 
-def _shrunk(wrong: Floats, chances: Floats) -> tuple[Floats, Floats]:
-    """The Beta posterior of each annotator's rate; its prior is made of the others, so nothing is counted twice."""
-    others = chances.sum() - chances + PRIOR_ANSWERS
-    mean = (wrong.sum() - wrong + PRIOR_WRONG) / others
+def _missing(told: Told, same: Floats, e: Floats, d: Floats) -> Floats:
+    """(2, 2, A) What is missing of the information about logit e and logit d, as nobody knows which pairs are the same.
+
+    It is the variance of the score, which is (says different - e) for logit e where the pair is the same, and
+    (says same - d) for logit d where it is different.
+    """
+    one, other = (1 - told.same) - e[told.who], told.same - d[told.who]
+    unknown = told.weight * same * (1 - same)
+    both = -told.per_annotator(unknown * one * other)
+    return np.array([[told.per_annotator(unknown * one**2), both], [both, told.per_annotator(unknown * other**2)]])
+
+
+def _shrunk(wrong: Floats, chances: Floats, missing: Floats) -> tuple[Floats, Floats]:
+    """The Beta posterior of each annotator's rate, by the expected wrong answers and chances to give one.
+
+    Its prior is made of the others, so nothing is counted twice; each of these counts as far as it is known.
+    """
+    share = wrong / np.maximum(chances, 1e-12)
+    known = 1 - missing / np.maximum(chances * share * (1 - share), 1e-12)
+    known = np.where(missing > 0, known.clip(0, 1), 1.0)
+    sure_wrong, sure = known * wrong, known * chances
+    others = sure.sum() - sure + PRIOR_ANSWERS
+    mean = (sure_wrong.sum() - sure_wrong + PRIOR_WRONG) / others
     fits = []
     for strength in STRENGTHS:
         size = 1 / (1 / strength + 1 / others)
         a, b = mean * size, (1 - mean) * size
-        evidence = float((betaln(a + wrong, b + chances - wrong) - betaln(a, b)).sum())
+        evidence = float((betaln(a + sure_wrong, b + sure - sure_wrong) - betaln(a, b)).sum())
         fits.append(evidence - ((np.log(strength) - USUAL_STRENGTH) / SPREAD) ** 2 / 2)
     size = 1 / (1 / STRENGTHS[int(np.argmax(fits))] + 1 / others)
     return mean * size + wrong, (1 - mean) * size + chances - wrong

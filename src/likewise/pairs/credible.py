@@ -1,0 +1,147 @@
+"""The answers that are most likely wrong, each with its odds and the chain of answers that speaks against it.
+
+Against "different" speaks a chain of "same"; against "same" two such chains with one "different" between them. Only
+answers that are themselves more likely right than wrong are links.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import pairwise
+
+import numpy as np
+from numpy.typing import NDArray
+
+from likewise.pairs.chains import Chains
+from likewise.pairs.closure import components
+from likewise.pairs.keys import keys
+from likewise.pairs.posterior import Posterior
+
+Ints = NDArray[np.int64]
+
+MOST_ODDS = 1000  # what is surer is said to be this
+
+
+@dataclass(frozen=True)
+class Suspect:
+    """An answer that is likely wrong, and what speaks against it.
+
+    >>> against = [("a", "=", "b"), ("b", "=", "c")]
+    >>> print(Suspect(row=2, line=4, left="a", right="c", says_same=False, odds=12.0, against=against, lines=(2, 3)))
+    a!=c, line 4: wrong by 12 to 1; a=b, b=c (2, 3)
+    """
+
+    row: int
+    line: int  # in the file, or the row
+    left: str
+    right: str
+    says_same: bool
+    odds: float  # of being wrong
+    against: list[tuple[str, str, str]]  # links: two items, and "=" or "!=" between them; none where many add up
+    lines: tuple[int, ...]  # of the links
+    unit: str = "line"
+
+    def __str__(self) -> str:
+        return self.text()
+
+    def text(self, most_links: int | None = None) -> str:
+        """In one line, the middle of a longer chain left out."""
+        answer = f"{self.left}{'=' if self.says_same else '!='}{self.right}, {self.unit} {self.line}"
+        odds = (
+            f"more than {MOST_ODDS:,.0f} to 1"
+            if self.odds > MOST_ODDS
+            else f"{self.odds:,.{int(self.odds < 10)}f} to 1"
+        )
+        links, lines = ["".join(link) for link in self.against], [str(line) for line in self.lines]
+        if most_links is not None and len(links) > most_links:
+            some = slice(most_links // 2, len(links) - (most_links - most_links // 2))
+            links[some], lines[some] = [f"... {some.stop - some.start:,} more ..."], ["..."]
+        why = f"{', '.join(links)} ({', '.join(lines)})" if links else "no single chain, but many answers together"
+        return f"{answer}: wrong by {odds}; {why}"
+
+
+def suspects(posterior: Posterior, limit: int | None = None) -> list[Suspect]:
+    """The answers that are more likely wrong than right, the least credible first.
+
+    >>> from likewise.pairs import Pairs
+    >>> pairs = Pairs.from_arrays([("a", "b"), ("b", "c"), ("a", "c")], [1, 1, 0], weight=[3, 2, 1])
+    >>> print(suspects(pairs.posterior(n_classes=3, rates=(0.1, 0.1)))[0])
+    a!=c, row 2: wrong by 4.0 to 1; a=b, b=c (0, 1)
+    """
+    rows = posterior.least_credible(limit)
+    if not len(rows):
+        return []
+    links = _Links(posterior)
+    found = []
+    for row in rows.tolist():
+        pairs, wrong = posterior.pairs, 1 - float(posterior.right[row])
+        says_same = bool(pairs.same[row] > 0.5)
+        chain = links.against(row, says_same)
+        found.append(
+            Suspect(
+                row=row,
+                line=int(pairs.lines[row]),
+                left=pairs.name(int(pairs.left[row])),
+                right=pairs.name(int(pairs.right[row])),
+                says_same=says_same,
+                odds=wrong / max(1 - wrong, 1e-12),
+                against=[
+                    (pairs.name(a), "=" if pairs.same[link] > 0.5 else "!=", pairs.name(b)) for a, b, link in chain
+                ],
+                lines=tuple(int(pairs.lines[link]) for *_, link in chain),
+                unit=pairs.source.unit,
+            )
+        )
+    return found
+
+
+class _Links:
+    """The credible answers, to be searched for chains."""
+
+    def __init__(self, posterior: Posterior) -> None:
+        pairs = posterior.pairs
+        credible = (posterior.right > 0.5) & (pairs.weight > 0) & (pairs.left != pairs.right)
+        items, place = np.unique(np.concatenate([pairs.left, pairs.right]), return_inverse=True)
+        self.items, self.left, self.right, n = items, place[: len(pairs)], place[len(pairs) :], len(items)
+        same, apart = credible & (pairs.same > 0.5), np.flatnonzero(credible & (pairs.same < 0.5))
+        self.chains = Chains(self.left[same], self.right[same], n)
+        self.group, self.n = components(self.left[same], self.right[same], n)[0], n
+        by_credibility = np.argsort(-posterior.right, kind="stable")
+        self.row_of = self._first(by_credibility[same[by_credibility]], self.left, self.right)
+        order = apart[np.argsort(-posterior.right[apart], kind="stable")]
+        self.row_between = self._first(order, self.group[self.left], self.group[self.right])
+
+    def _first(self, rows: Ints, left: Ints, right: Ints) -> tuple[Ints, Ints]:
+        """The keys of pairs, sorted, and of each the first of these rows."""
+        key, first = np.unique(keys(left[rows], right[rows], self.n), return_index=True)
+        return key, rows[first]
+
+    def _find(self, table: tuple[Ints, Ints], a: int, b: int) -> int | None:
+        key, row = table
+        wanted = min(a, b) * self.n + max(a, b)
+        at = int(np.searchsorted(key, wanted))
+        return int(row[at]) if at < len(key) and key[at] == wanted else None
+
+    def against(self, row: int, says_same: bool) -> list[tuple[int, int, int]]:
+        """The links (item, item, row) of the chain that speaks against an answer, from its left to its right item."""
+        left, right = int(self.left[row]), int(self.right[row])
+        one, other = int(self.group[left]), int(self.group[right])
+        if not says_same:
+            return self._chain(left, right) if one == other else []
+        between = self._find(self.row_between, one, other)
+        if between is None:
+            return []
+        near, far = int(self.left[between]), int(self.right[between])
+        near, far = (near, far) if self.group[near] == one else (far, near)
+        link = (int(self.items[near]), int(self.items[far]), between)
+        return [*self._chain(left, near), link, *self._chain(far, right)]
+
+    def _chain(self, start: int, end: int) -> list[tuple[int, int, int]]:
+        if start == end:
+            return []
+        found = []
+        for a, b in pairwise(self.chains.between(start, [end])[0]):
+            row = self._find(self.row_of, a, b)
+            assert row is not None
+            found.append((int(self.items[a]), int(self.items[b]), row))
+        return found
