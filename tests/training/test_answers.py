@@ -17,8 +17,8 @@ from likewise.criteria import MatrixTable
 from likewise.datasets import Augmentation, Jitter
 from likewise.evaluation import accuracy, confusion, match_outputs
 from likewise.networks import build
-from likewise.supervision import AnswerKnowledge, LabelKnowledge
-from likewise.training import Batch, Learned, Pile, Settings, answer_loss, answers, hold_out, learn_answers
+from likewise.supervision import AnswerKnowledge, Known, LabelKnowledge, smooth_objective
+from likewise.training import Batch, Learned, Pile, Settings, answer_loss, answers, grouping, hold_out, learn_answers
 from likewise.training.precision import Objective
 
 K = 3
@@ -55,6 +55,23 @@ def test_both_stages_learn() -> None:
     assert learned.starts == 1
     assert [row["epoch"] for row in learned.history] == list(range(1, len(learned.history) + 1))
     assert learned.history[-1]["held_out_accuracy"] > 0.9
+
+
+def test_items_that_were_not_grouped_are_learned_by_smoothness(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Two of three items are in no group; the border between two classes lies where no items are."""
+    monkeypatch.setattr(grouping, "ITEMS", 80)
+    monkeypatch.setattr(grouping, "MOST_ITEMS", 80)
+    radii = []
+
+    def spy(known: Known, radius: float, *, flip: float) -> Objective:
+        radii.append(radius)
+        return smooth_objective(known, radius, flip=flip)
+
+    monkeypatch.setattr(answers, "smooth_objective", spy)
+    learned = learn(grouped=K, pairs=Pairs.from_labels(LABELS[:70], n=150).index(len(LABELS)))
+    assert radii == [pytest.approx(answers.SURROUNDINGS * PILE.spacing(0))]
+    assert learned.grouped
+    assert acc(learned.network) > 0.97
 
 
 def test_without_the_second_stage() -> None:

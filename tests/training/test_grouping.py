@@ -72,6 +72,7 @@ def test_a_network_sees_other_groups_than_the_items_show() -> None:
 
 
 def test_items_of_answers_are_looked_at_first(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(grouping, "ITEMS", 30)
     monkeypatch.setattr(grouping, "MOST_ITEMS", 30)
     few = Pairs.from_arrays([(5, 90), (7, 140), (90, 7)], [1, 0, 0])
     chosen = items_to_look_at(few, 150, 0)
@@ -84,6 +85,9 @@ def test_items_of_answers_are_looked_at_first(monkeypatch: pytest.MonkeyPatch) -
     assert len(inside) >= 15  # both items of an answer are taken, so that its answer is there
     for left, right, same in zip(many[inside.left], many[inside.right], inside.same, strict=True):
         assert (Y[left] == Y[right]) == bool(same)
+    monkeypatch.setattr(grouping, "MOST_ITEMS", 50)  # there is room for more of them, but only for those of answers
+    assert len(items_to_look_at(PAIRS, 150, 0)) == 50
+    assert len(items_to_look_at(few, 150, 0)) == 30
 
 
 def test_images_are_made_smaller_and_vectors_are_standardised() -> None:

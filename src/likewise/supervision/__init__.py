@@ -13,6 +13,7 @@ from likewise.supervision.joint import PER_OUTPUT, RecentOutputs, joint_loss, jo
 from likewise.supervision.labels import label_objective, named_objective
 from likewise.supervision.partition import cosine_affinity, diffusion_rows, spectral_opinions, spectral_partition
 from likewise.supervision.pseudo import pseudo_similarity
+from likewise.supervision.smooth import smooth_objective
 from likewise.supervision.transfer import contrastive_objective, similarity_objective, transfer_objective
 
 __all__ = [
@@ -35,6 +36,7 @@ __all__ = [
     "named_objective",
     "pseudo_similarity",
     "similarity_objective",
+    "smooth_objective",
     "spectral_opinions",
     "spectral_partition",
     "transfer_objective",

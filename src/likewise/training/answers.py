@@ -5,7 +5,8 @@
 2. Starts: where groups do not show the classes, MCL over the known pairs from random weights, in batches that hold
    them; joint MCL where no pair is unknown, as with labels. A start that ends with classes merged shows in the answers
    it gets wrong, and another one is made.
-3. Unlabelled: the best of them goes on with all items, whose unknown pairs count through their pseudo-similarity.
+3. Unlabelled: the best of them goes on with all items. Unknown pairs count through their pseudo-similarity; vectors of
+   which more than were grouped are at hand count through the smoothness of the classes around them.
 
 What a step adds is kept only where answers that were held out from all of it do not speak against it.
 """
@@ -36,10 +37,11 @@ from likewise.supervision import (
     answers_objective,
     joint_objective,
     named_objective,
+    smooth_objective,
 )
 from likewise.training.answer_order import LEAST_STEPS, AnswerOrder
 from likewise.training.batches import Order
-from likewise.training.grouping import Grouping, GroupOrder, group_items, seen_by
+from likewise.training.grouping import Grouping, GroupOrder, group_items, items_to_look_at, seen_by
 from likewise.training.loop import OnEpoch, train
 from likewise.training.pile import Pile
 from likewise.training.precision import Objective
@@ -48,6 +50,8 @@ from likewise.training.settings import Settings
 
 GROUP_STEPS, STEPS = 400, 640  # of a round of groups, and of the other stages, at least
 VISITS_OF_STARTS, VISITS = 10, 4  # at least: of answered items in a start, and of answers in the unlabelled stage
+SMOOTH_BATCH, SMOOTH_VISITS, SMOOTH_MOST = 4, 12, 3000  # of the smooth stage: batches in one, visits of items, steps
+SURROUNDINGS = 0.1  # of the distance between neighbours: how far around an item the classes are not to change
 GENTLE_RATE = 0.2  # of the learning rate, for unlabelled pairs after clear groups: at the full rate they are forgotten
 WRONG_ANSWERS = 0.01  # a start with more of them is tried again: two of ten classes merged deny 2 % of the differences
 ANSWERS = 2**18  # that are judged together
@@ -169,15 +173,12 @@ def learn_answers(
             best, clear = start, False
     first = best
     if unlabelled and not (clear and len(held_out) < 2):  # nothing could speak for it
-        order = AnswerOrder(
-            _ends(pairs), len(pile.inputs), settings.batch_size, seed=settings.seed, answered=0.5, views=2
-        )
-        steps = max(STEPS, math.ceil(VISITS * len(pairs) / order.n_pairs))
-        model = copy.deepcopy(first.model)
-        objective = answers_objective(known, unlabelled=True, flip=flip or 0.0)
-        rate = GENTLE_RATE if clear else 1.0
-        stage = learner.train(model, objective, order, steps, "unlabelled", "unlabelled pairs", first, rate=rate)
-        if learner.gain(model, first.model) > (CHANCE if clear else -CHANCE):
+        unseen = len(pile.inputs) > len(items_to_look_at(pairs, len(pile.inputs), settings.seed))
+        if unseen and pile.inputs.ndim == 2:
+            stage, least = learn_smoothly(learner, first, known), 0.0
+        else:
+            stage, least = learn_views(learner, first, known, clear), CHANCE if clear else -CHANCE
+        if learner.gain(stage.model, first.model) > least:
             best = stage
     return Learned(
         _inner(best.model),
@@ -250,6 +251,29 @@ def learn_starts(learner: Learner, network: Callable[[int], nn.Module], known: K
             break
     assert best is not None
     return best, start
+
+
+def learn_views(learner: Learner, first: Stage, known: Known, clear: bool) -> Stage:
+    """Go on with all items in two views, through their pseudo-similarity."""
+    pairs, settings = learner.pairs, learner.settings
+    n_items = len(learner.pile.inputs)
+    order = AnswerOrder(_ends(pairs), n_items, settings.batch_size, seed=settings.seed, answered=0.5, views=2)
+    steps = max(STEPS, math.ceil(VISITS * len(pairs) / order.n_pairs))
+    objective = answers_objective(known, unlabelled=True, flip=learner.flip or 0.0)
+    rate = GENTLE_RATE if clear else 1.0
+    model = copy.deepcopy(first.model)
+    return learner.train(model, objective, order, steps, "unlabelled", "unlabelled pairs", first, rate=rate)
+
+
+def learn_smoothly(learner: Learner, first: Stage, known: Known) -> Stage:
+    """Go on with all items, around each of which the classes are not to change."""
+    pile, pairs, settings = learner.pile, learner.pairs, learner.settings
+    batch_size = SMOOTH_BATCH * settings.batch_size
+    order = AnswerOrder(_ends(pairs), len(pile.inputs), batch_size, seed=settings.seed, answered=0.5)
+    objective = smooth_objective(known, SURROUNDINGS * pile.spacing(settings.seed), flip=learner.flip or 0.0)
+    steps = min(max(STEPS, math.ceil(SMOOTH_VISITS * len(pile.inputs) / batch_size)), SMOOTH_MOST)
+    model = copy.deepcopy(first.model)
+    return learner.train(model, objective, order, steps, "unlabelled", "unlabelled items", first)
 
 
 def rate_of(network: nn.Module, flip: float | None) -> float:

@@ -27,7 +27,7 @@ from likewise.training.pile import Pile
 from likewise.training.predict import features_of
 from likewise.training.shuffles import shuffled_steps
 
-MOST_ITEMS = 10_000  # that are looked at
+ITEMS, MOST_ITEMS = 10_000, 20_000  # that are looked at; more than the first only where answers speak of them
 MOST_PIXELS = 28  # of a side
 CLEAR = 0.5  # the contrast from which a grouping is taken to show the classes
 LEAST_SAME = 3.0  # answers between two groups that make them one, of which each "different" takes three away
@@ -72,7 +72,7 @@ class GroupOrder:
 def group_items(pile: Pile, pairs: Pairs, n_groups: int, seed: int, network: nn.Module | None = None) -> Grouping:
     """Group the items as they are or, with a network, as it sees them; the first process does it for all.
 
-    All items are looked at, or those of as many answers as there is room for, and others at random.
+    All items are looked at, or those of as many answers as there is room for, and others at random up to 10,000.
     """
 
     def decide() -> list[list[float]]:
@@ -98,12 +98,13 @@ def group_items(pile: Pile, pairs: Pairs, n_groups: int, seed: int, network: nn.
 def items_to_look_at(pairs: Pairs, n_items: int, seed: int) -> Ints:
     """In rising order: those of random answers first, then any."""
     random = np.random.default_rng(seed)
-    if n_items <= MOST_ITEMS:
+    most = min(max(ITEMS, len(pairs.items)), MOST_ITEMS)
+    if n_items <= most:
         return np.arange(n_items)
     order = random.permutation(len(pairs))
     answered = np.stack([pairs.left[order], pairs.right[order]], axis=1).ravel()
     wanted = np.concatenate([answered, random.permutation(n_items)])
-    first = np.sort(np.unique(wanted, return_index=True)[1])[:MOST_ITEMS]  # where each item comes first
+    first = np.sort(np.unique(wanted, return_index=True)[1])[:most]  # where each item comes first
     return np.sort(wanted[first]).astype(np.int64)
 
 

@@ -35,13 +35,15 @@ def usual_epsilon(n_numbers: int) -> float:
 def vat(epsilon: float) -> Regulariser:
     """One view of each item; `epsilon` is a length in the space of the normalised inputs."""
 
-    def regulariser(seen: BatchSeen) -> Tensor:
-        clean = seen.item_logits.detach().log_softmax(1)  # (b, K)
-        with keeping_statistics(seen.network):
-            direction = adversarial_direction(seen, clean, XI * epsilon)
-            return divergence(clean, seen.again(seen.items + epsilon * direction))
+    return lambda seen: roughness(seen, epsilon)
 
-    return regulariser
+
+def roughness(seen: BatchSeen, epsilon: float) -> Tensor:
+    """How differently items of a batch are answered after the change of length `epsilon` that upsets them most."""
+    clean = seen.item_logits.detach().log_softmax(1)  # (b, K)
+    with keeping_statistics(seen.network):
+        direction = adversarial_direction(seen, clean, XI * epsilon)
+        return divergence(clean, seen.again(seen.items + epsilon * direction))
 
 
 def adversarial_direction(seen: BatchSeen, clean: Tensor, xi: float) -> Tensor:

@@ -1,0 +1,46 @@
+"""Answers, and all other items too where nothing is known of how an item may look otherwise.
+
+Views of an image show what does not matter for its class. Of a vector of numbers no such change is known, but a class
+hardly ends between an item and what lies much nearer to it than any other item. So borders between classes are kept out
+of these surroundings, and items are to be sure of their class, with all classes in use:
+
+    L = MCL(known pairs) + mean_i KL(p(x_i) || p(x_i + r_i)) + 0.1 (mean_i H(p(x_i)) - 4 H(mean_i p(x_i)))
+
+r_i is the change of length `radius` that upsets item i most (see semi/vat.py). The weights are those of IMSAT (Hu et
+al., 2017), which learns from the last two terms alone.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+
+from torch import Tensor, nn
+
+from likewise.supervision.answers import AnsweredBatch, Known, answers_objective
+from likewise.supervision.semi.objective import BatchSeen
+from likewise.supervision.semi.vat import roughness
+
+INFORMATION, IN_USE = 0.1, 4.0
+
+
+def smooth_objective(
+    known: Known, radius: float, *, flip: float = 0.0
+) -> Callable[[nn.Module, AnsweredBatch], tuple[Tensor, Tensor]]:
+    """The objective for `train`: the answers of a batch as in `answers_objective`, and smoothness around all its items.
+
+    `radius` is a length in the space of the normalised inputs.
+    """
+    answered = answers_objective(known, flip=flip)
+
+    def objective(network: nn.Module, batch: AnsweredBatch) -> tuple[Tensor, Tensor]:
+        loss, logits = answered(network, batch)
+        log_p = logits.float().log_softmax(1)  # (b, K)
+        p = log_p.exp()
+        unsure = -(p * log_p).sum(1).mean()
+        log_mean = log_p.logsumexp(0) - math.log(len(log_p))  # (K,)
+        in_use = -(log_mean.exp() * log_mean).sum()
+        rough = roughness(BatchSeen(network, batch.inputs, logits, labelled=0), radius)
+        return loss + rough + INFORMATION * (unsure - IN_USE * in_use), logits
+
+    return objective
