@@ -47,7 +47,8 @@ class PairClassifier(NetworkClassifier):
         these, then what it sees is grouped again. Random starts are made where the groups do not show the classes.
     unlabelled : whether a second stage uses the pairs that nobody answered, through pseudo-similarity; its outcome is
         dropped where it is worse on held-out answers, by more than two standard errors; and after clear groups unless
-        it is better by as much.
+        it is better by as much. In a table of more than 10,000 items it keeps the borders of classes away from items,
+        and its outcome is dropped where it is worse.
     noise : the rate of wrong answers, or "learn". Where it is not 0, nothing is concluded from chains of answers.
     held_out : the share of the answers that is kept back to measure with. With y nothing is, unless there is patience.
     starts : of random starts, how many to make at most, while more than 1 % of the answers are denied.
