@@ -79,6 +79,29 @@ def pairs(
 
 
 @app.command()
+def posterior(
+    out: Annotated[Path, typer.Option(help="Write to this JSON file.")] = Path("benchmarks/posterior.json"),
+    answers: Annotated[
+        int, typer.Option(min=1000, help="How many answers at most; also a tenth and a hundredth of these.")
+    ] = 10_000_000,
+) -> None:
+    """Made-up answers, one in ten wrong: judge them all together.
+
+    With the answers alone, and with the outputs of a classifier; ten answers for each item.
+    """
+    _check_writable(out)
+
+    from likewise.benchmarks.posterior import CASES, measure_alone, record, report
+    from likewise.training.run_folder import write_json
+
+    costs = [measure_alone(case, answers // part) for case in CASES for part in (100, 10, 1)]
+    write_json(out, record(costs))
+    for line in report(costs):
+        typer.echo(line)
+    typer.echo(f"Wrote {out}.")
+
+
+@app.command()
 def similarity(
     out: Annotated[Path, typer.Option(help="Write to this JSON file.")] = Path("benchmarks/similarity.json"),
     repeats: Annotated[int, typer.Option(min=1, help="How often each is measured: training steps.")] = 5,

@@ -25,7 +25,7 @@ Ints = NDArray[np.int64]
 
 SWEEPS = 4  # of the samples between two estimates of the rates
 LAST_SWEEPS, KEPT = 150, 100  # at the end, and how many of these are kept as samples
-LOOKS = 20_000_000  # at couplings by the last sweeps of large problems, but at least so many sweeps
+LOOKS = 20_000_000  # at couplings by the last sweeps of large problems, but at least LEAST_SWEEPS
 LEAST_SWEEPS = 25
 START_LOOKS = 100_000  # for the grouping that the samples begin with
 PRIOR_SAME, PRIOR_PAIRS = 1.0, 4.0  # added to the pairs that tell K
@@ -60,7 +60,7 @@ class Groupings:
             size = batch.items.shape[1]
             self.same[batch.edges] = groupings(batch.log_odds(log_odds), size, self.n_classes)[batch.row, batch.pair]
         if len(self.large):
-            self.same[self.large] = self._sample(log_odds[self.large], last)
+            self.same[self.large] = self._sample(last)
         return self.same
 
     def between(self, i: Ints, j: Ints) -> Floats:
@@ -112,12 +112,13 @@ class Groupings:
             rank[np.argsort(-counts, kind="stable")] = np.arange(len(used))
             self.chain.labels, self.chain.n_labels = rank[labels] % self.n_classes, self.n_classes
 
-    def _sample(self, log_odds: Floats, last: bool) -> Floats:
+    def _sample(self, last: bool) -> Floats:
         chain = self.chain
         assert chain is not None
-        everything = self.couplings.edges_in(~self.couplings.small)
+        everything = self.couplings.edges_in(~self.couplings.small)  # with large trees, for `between`
         log_odds = self.log_odds[everything]
-        sweeps = min(max(LOOKS // len(log_odds), LEAST_SWEEPS), LAST_SWEEPS) if last else SWEEPS
+        affordable = LOOKS // len(log_odds)
+        sweeps = min(max(affordable, LEAST_SWEEPS), LAST_SWEEPS) if last else min(max(affordable // 100, 1), SWEEPS)
         same, kept = np.zeros(len(log_odds)), []
         for _ in range(sweeps):
             chain.sweep(log_odds)

@@ -19,7 +19,8 @@ Ints = NDArray[np.int64]
 
 LEAST = -700.0  # logarithm of what counts as impossible
 WORK = 300_000_000  # terms of an enumeration; where it would take more, belief propagation does
-HALF_PRECISION = 20_000_000  # messages times classes, above which they are float32
+HALF_PRECISION = 2_000_000  # couplings times classes, above which messages are float32
+ROUGHLY = 1e-3  # change of messages that is small enough until the rates are known
 
 
 class Memberships:
@@ -49,7 +50,8 @@ class Memberships:
     def update(self, log_odds: Floats, last: bool = False) -> Floats:
         """(E,) P(same) of each coupling."""
         precision = np.float64 if len(self.propagated) * self.n_classes <= HALF_PRECISION else np.float32
-        beliefs = propagate(self.wiring, log_odds[self.propagated], self.unary.astype(precision), self.messages)
+        unary, enough = self.unary.astype(precision), 0.0 if last else ROUGHLY
+        beliefs = propagate(self.wiring, log_odds[self.propagated], unary, self.messages, enough)
         self.messages, self.settled, self.classes = beliefs.messages, beliefs.settled, beliefs.classes
         self.log_odds = log_odds
         self.same = np.empty(len(log_odds))

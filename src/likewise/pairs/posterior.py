@@ -43,6 +43,7 @@ Ints = NDArray[np.int64]
 STEPS, CHANGE = 40, 1e-4  # the most estimates of the rates, and their mean change at which these end
 SAMPLED_STEPS = 40  # likewise, where samples stand for the posterior: they never stand still
 NEVER = 1e-9  # how near to 0 and 1 a probability may come where its odds are taken
+FORETOLD = 0.1  # the least part of the surprise at answers that the others must take away
 SURE_OUTLIER = 0.01  # for all items together: how likely one is called an outlier by chance
 
 
@@ -183,7 +184,7 @@ def infer(
         rates=judged,
         share_wrong=share,
         share_wrong_interval=(float(low), float(high)),
-        supported=bool(fit.gain.sum() > 2 * np.sqrt((fit.gain**2).sum())),
+        supported=_supported(fit),
         n_redundant=len(rows) - (n - couplings.n_components),
         n_classes=model.n_classes,
         classes=model.classes[:, :-1] if isinstance(model, Memberships) else None,
@@ -207,6 +208,7 @@ class Fit(NamedTuple):
     false_different: Floats  # (A,)
     false_same: Floats  # (A,)
     gain: Floats  # (m,) how much better all other answers foretell this one than its annotator's habit, in nats
+    surprise: Floats  # (m,) at the answer, knowing its annotator's habit alone
 
 
 def _fit(
@@ -230,8 +232,17 @@ def _fit(
     foretold = without * (1 - e[told.who]) + (1 - without) * d[told.who]
     habit = (told.per_annotator(told.same) + 0.5) / (told.per_annotator(np.ones(len(told.same))) + 1)
     usual, says = habit[told.who], told.same > 0.5
-    gain = np.log(np.where(says, foretold, 1 - foretold)) - np.log(np.where(says, usual, 1 - usual))
-    return Fit(same, e, d, gain)
+    surprise = -np.log(np.where(says, usual, 1 - usual))
+    return Fit(same, e, d, np.log(np.where(says, foretold, 1 - foretold)) + surprise, surprise)
+
+
+def _supported(fit: Fit) -> bool:
+    """Whether other answers foretell each answer: by more than chance, and by enough to tell which ones are wrong.
+
+    Below FORETOLD many numbers of classes and rates explain the answers equally well, and those found are a guess.
+    """
+    gain = float(fit.gain.sum())
+    return gain > 2 * float(np.sqrt((fit.gain**2).sum())) and gain > FORETOLD * float(fit.surprise.sum())
 
 
 def _told(pairs: Pairs, rows: Ints) -> Told:

@@ -25,7 +25,8 @@ STRONGEST = 40.0  # log-odds: what is stronger is certain
 BLOCK = 2**18  # messages at once
 UNDAMPED, SWEEPS = 20, 200  # sweeps without damping, and all together
 DAMPING = 0.5
-CHANGE = 1e-5  # of any cavity, at which the messages have settled
+CHANGE = 1e-6  # of any message, at which they have settled; in float32 ROUNDED
+ROUNDED = 1e-4
 MEAN_FIELD_SWEEPS = 100
 
 
@@ -54,8 +55,18 @@ class Wiring:
         self.reached, self.starts = np.unique(self.target, return_index=True)
 
 
-def propagate(wiring: Wiring, log_odds: NDArray[np.float64], unary: Floats, messages: Floats | None = None) -> Beliefs:
-    """Beliefs for log-odds (E,) and unary log-probabilities (n, K + 1), whose last column is outside all classes."""
+def propagate(
+    wiring: Wiring,
+    log_odds: NDArray[np.float64],
+    unary: Floats,
+    messages: Floats | None = None,
+    enough: float = 0.0,
+) -> Beliefs:
+    """Beliefs for log-odds (E,) and unary log-probabilities (n, K + 1), whose last column is outside all classes.
+
+    `messages` are those to begin with; a change below `enough` ends the sweeps.
+    """
+    enough = max(enough, CHANGE if unary.dtype == np.float64 else ROUNDED)
     n_classes = unary.shape[1] - 1
     gain = np.expm1(log_odds.clip(-STRONGEST, STRONGEST)).astype(unary.dtype)[wiring.edge]
     if messages is None:
@@ -72,7 +83,7 @@ def propagate(wiring: Wiring, log_odds: NDArray[np.float64], unary: Floats, mess
                 fresh += DAMPING * (messages[rows] - fresh)
             change = max(change, float(np.abs(fresh - messages[rows]).max(initial=0)))
             new[rows] = fresh
-        messages, settled = new, change < CHANGE
+        messages, settled = new, change < enough
 
     total = _totals(wiring, unary, messages)
     classes = softmax(total.astype(np.float64), axis=1)

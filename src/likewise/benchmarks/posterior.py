@@ -1,0 +1,99 @@
+"""How the time and memory of `Pairs.posterior` grow with the answers.
+
+Ten answers for each item, of ten classes, one answer in ten wrong; with the answers alone, and with the outputs of a
+classifier. `python -m likewise.benchmarks.posterior CASE ANSWERS` measures one in its own process, and prints JSON.
+"""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+import time
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict, dataclass
+
+import numpy as np
+
+from likewise.benchmarks.measure import MEBIBYTE, peak_bytes
+from likewise.pairs import Pairs
+
+ANSWERS_PER_ITEM, N_CLASSES, MISTAKES = 10, 10, 0.1
+CASES = ("answers alone", "with a classifier")
+TENFOLD = 15.0  # the most that ten times the answers may cost, of time and of memory
+
+
+@dataclass(frozen=True)
+class Cost:
+    """What one posterior took; the memory is that beyond what the process had before."""
+
+    case: str
+    answers: int
+    cpu_seconds: float
+    mebibytes: float
+    share_wrong: float
+
+
+def measure(case: str, n_answers: int, seed: int = 0) -> Cost:
+    """Judge made-up answers, in this process."""
+    random = np.random.default_rng(seed)
+    n_items = max(n_answers // ANSWERS_PER_ITEM, 2)
+    classes = random.integers(N_CLASSES, size=n_items)
+    left = random.integers(n_items, size=n_answers)
+    right = (left + random.integers(1, n_items, size=n_answers)) % n_items
+    same = (classes[left] == classes[right]) ^ (random.random(n_answers) < MISTAKES)
+    pairs = Pairs.from_arrays(np.stack([left, right], axis=1), same).index(n_items)
+    logits = random.normal(size=(n_items, N_CLASSES))
+    logits[np.arange(n_items), classes] += 4
+    before, started = peak_bytes(), time.process_time()
+    found = pairs.posterior(unary=logits) if case == CASES[1] else pairs.posterior(n_classes=N_CLASSES)
+    took, memory = time.process_time() - started, peak_bytes() - before
+    return Cost(case, n_answers, round(took, 3), round(memory / MEBIBYTE, 1), round(found.share_wrong, 4))
+
+
+def measure_alone(case: str, n_answers: int) -> Cost:
+    """The same in a process of its own, which begins with little memory."""
+    command = [sys.executable, "-m", "likewise.benchmarks.posterior", case, str(n_answers)]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    if done.returncode:
+        raise RuntimeError(f"{' '.join(command)} failed: {done.stderr.strip()}")
+    return Cost(**json.loads(done.stdout))
+
+
+def judge(costs: Sequence[Cost]) -> list[tuple[str, float, str]]:
+    """For each case, by how much the last tenfold of answers multiplied time and memory, and the verdict."""
+    judged = []
+    for case in dict.fromkeys(cost.case for cost in costs):
+        *_, before, last = sorted((cost for cost in costs if cost.case == case), key=lambda cost: cost.answers)
+        for name, figures in (
+            ("CPU seconds", (before.cpu_seconds, last.cpu_seconds)),
+            ("MiB", (before.mebibytes, last.mebibytes)),
+        ):
+            growth = figures[1] / max(figures[0], 1e-3)
+            bar = f"{case}, {before.answers:,} to {last.answers:,} answers, {name} times at most {TENFOLD:g}"
+            judged.append((bar, round(growth, 2), "pass" if growth <= TENFOLD else "miss"))
+    return judged
+
+
+def record(costs: Sequence[Cost]) -> dict[str, object]:
+    """All that was measured, with what it was measured on, for a JSON file."""
+    from likewise.machine import machine  # it brings torch, and the process that is measured must not have it
+
+    return {
+        **machine(),
+        "costs": [asdict(cost) for cost in costs],
+        "bars": [{"bar": bar, "measured": value, "verdict": verdict} for bar, value, verdict in judge(costs)],
+    }
+
+
+def report(costs: Sequence[Cost]) -> Iterator[str]:
+    """The lines to print: the costs and then the bars."""
+    yield f"{'':<18} {'answers':>12} {'CPU seconds':>12} {'MiB':>8}"
+    for cost in costs:
+        yield f"{cost.case:<18} {cost.answers:>12,} {cost.cpu_seconds:>12.2f} {cost.mebibytes:>8.0f}"
+    for bar, value, verdict in judge(costs):
+        yield f"{verdict:<5} {bar}: {value:g}"
+
+
+if __name__ == "__main__":
+    print(json.dumps(asdict(measure(sys.argv[1], int(sys.argv[2])))))

@@ -1,0 +1,40 @@
+"""The benchmark of judging answers: what is measured, and the verdicts. No test looks at a time."""
+
+from __future__ import annotations
+
+import pytest
+
+from likewise.benchmarks.posterior import CASES, Cost, judge, measure_alone, record, report
+from likewise.training.run_folder import plain
+
+COSTS = [
+    Cost("answers alone", 100, 1.0, 10.0, 0.1),
+    Cost("answers alone", 1000, 9.0, 90.0, 0.1),
+    Cost("answers alone", 10_000, 99.0, 1800.0, 0.1),
+]
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_each_case_is_measured_in_a_process_of_its_own(case: str) -> None:
+    cost = measure_alone(case, 500)
+    assert (cost.case, cost.answers) == (case, 500)
+    assert cost.cpu_seconds > 0
+    assert 0 < cost.share_wrong < 0.4
+
+
+def test_a_process_that_fails_is_said_so() -> None:
+    with pytest.raises(RuntimeError, match="failed"):
+        measure_alone(CASES[0], -1)
+
+
+def test_the_last_tenfold_is_judged() -> None:
+    assert [(value, verdict) for _, value, verdict in judge(COSTS)] == [(11.0, "pass"), (20.0, "miss")]
+
+
+def test_record_and_report() -> None:
+    written = plain(record(COSTS))
+    assert len(written["costs"]) == 3
+    assert [bar["verdict"] for bar in written["bars"]] == ["pass", "miss"]
+    lines = [*report(COSTS)]
+    assert lines[1] == "answers alone               100         1.00       10"
+    assert lines[-1] == "miss  answers alone, 1,000 to 10,000 answers, MiB times at most 15: 20"
