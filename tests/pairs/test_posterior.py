@@ -268,7 +268,7 @@ def test_nothing_is_claimed_of_pure_noise() -> None:
 
 
 def test_nothing_is_claimed_where_too_few_answers_bear_on_each_other() -> None:
-    pairs, _, _ = people([0.1], [0.1], n=600, n_classes=10, m=1700)
+    pairs, _, _ = people([0.1], [0.1], n=600, n_classes=10, m=1700, seed=2)
     assert pairs.posterior().n_redundant > 1000
     assert not pairs.posterior().supported
 
