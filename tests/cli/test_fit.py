@@ -174,7 +174,7 @@ def test_a_run_of_another_fit_is_refused(blobs: Path, fit_blobs: Run) -> None:
         assert len(result.stderr.splitlines()) == 1
         return str(result.stderr)
 
-    for option, value, was in (("--epochs", 4, 3), ("--noise", "learn", 0.0), ("--network", "mlp", None)):
+    for option, value, was in (("--epochs", 4, 3), ("--noise", "learn", "auto"), ("--network", "mlp", None)):
         said = f"likewise: {run} was begun with another {option} ({was}, now {value}); give --out another folder.\n"
         assert refused(option, value) == said
     record = json.loads(before)
@@ -298,8 +298,8 @@ def test_items_that_cannot_be_used(blobs: Path, run: Run, fit_blobs: Run) -> Non
     [
         ("--network", "lent", "'lent' is not one of 'lenet', "),
         ("--network", "vgg8", "vgg8 takes images, but the items are vectors of 2 features; use mlp or linear."),
-        ("--noise", "much", "--noise must be a rate from 0 to below 0.5, or learn, got 'much'."),
-        ("--noise", "0.5", "--noise must be a rate from 0 to below 0.5"),
+        ("--noise", "much", "--noise must be auto, learn, or a rate from 0 to below 0.5, got 'much'."),
+        ("--noise", "0.5", "--noise must be auto, learn, or a rate from 0 to below 0.5"),
         ("--classes", "61", "--classes is 61, but there are 60 items; give fewer."),
         ("--learning-rate", "-1", "learning_rate must be a finite number above 0"),
         ("--device", "abacus", "'abacus' is not one of auto, cpu"),
@@ -328,16 +328,21 @@ def test_a_place_that_cannot_be_written(blobs: Path, fit_blobs: Run, monkeypatch
     assert files(blobs) == before
 
 
-def test_contradicting_repeated_and_self_answers_are_repaired_with_a_warning(blobs: Path, fit_blobs: Run) -> None:
+@pytest.mark.parametrize(
+    ("noise", "what"), [("auto", ", so some are wrong: how often is learned"), ("0", ": 1 of 196 are left out")]
+)
+def test_contradicting_repeated_and_self_answers_get_a_warning(
+    blobs: Path, fit_blobs: Run, noise: str, what: str
+) -> None:
     with (blobs / "answers.csv").open("a") as file:
         line = (blobs / "answers.csv").read_text().splitlines()[1]
         left, right, same = line.split(",")
         file.write(f"{line}\n{right},{left},{1 - int(same)}\nb03,b03,1\n")
-    result = fit_blobs(blobs, blobs / "new")
+    result = fit_blobs(blobs, blobs / "new", "--noise", noise)
     assert result.exit_code == 0, result.output
     itself, contradicted = result.stderr.splitlines()
     assert itself == "likewise: warning: 1 answer speaks of an item and itself, and will not be used."
-    assert contradicted.startswith("likewise: warning: The answers contradict one another: 1 of ")
+    assert contradicted.startswith(f"likewise: warning: The answers contradict one another{what}")
     assert len(Pairs.read(blobs / "new" / "answers.parquet")) == 243
 
 

@@ -227,13 +227,28 @@ def test_weights_decide_between_answers_that_contradict() -> None:
     np.testing.assert_array_equal(zero.predict_proba(X), alone.predict_proba(X))
 
 
-def test_the_rate_of_wrong_answers_is_learned() -> None:
+@pytest.mark.parametrize("noise", ["learn", "auto"])
+@pytest.mark.filterwarnings("ignore:The answers contradict one another, so some are wrong")
+def test_the_rate_of_wrong_answers_is_learned(noise: str) -> None:
     pairs = Pairs.from_labels(Y, n=3000)
     wrong = np.random.default_rng(0).random(3000) < 0.2
     noisy = Pairs.from_arrays(np.stack([pairs.left, pairs.right], 1), np.where(wrong, 1 - pairs.same, pairs.same))
-    model = quick(noise="learn", epochs=20, unlabelled=False).fit(X, pairs=noisy)
+    model = quick(noise=noise, epochs=20, unlabelled=False).fit(X, pairs=noisy)
     assert model.noise_ == pytest.approx(0.2, abs=0.06)
     assert model.score(X, Y) > 0.95
+
+
+def test_contradictions_say_that_answers_are_wrong() -> None:
+    """Without any, what follows from the answers is used; with one, no chain is trusted, and it is said."""
+    assert quick(epochs=2).fit(X, pairs=PAIRS).noise_ == 0
+    ends, same = np.stack([PAIRS.left, PAIRS.right], 1), PAIRS.same.copy()
+    a, b = ends[same > 0.5][0]
+    c = ends[same < 0.5][0][0]
+    one_wrong = Pairs.from_arrays(np.concatenate([ends, [(a, c), (b, c)]]), np.concatenate([same, [1, 0]]))
+    with pytest.warns(UserWarning, match="contradict one another, so some are wrong: how often is learned"):
+        model = quick(epochs=2, held_out=0).fit(X, pairs=one_wrong)
+    assert model.noise_ > 0
+    assert model.partial_fit(X[:2], pairs=Pairs.from_arrays([(0, 1)], [int(Y[0] == Y[1])])).noise_ > 0
 
 
 def test_annotators_are_trusted_as_far_as_they_are_reliable() -> None:
@@ -256,7 +271,7 @@ def test_contradicting_answers_are_repaired_with_a_warning() -> None:
     rows = np.concatenate([np.stack([PAIRS.left, PAIRS.right], 1)] * 2 + [[[PAIRS.left[0], PAIRS.right[0]]]])
     same = np.concatenate([PAIRS.same, PAIRS.same, [1 - PAIRS.same[0]]])
     with pytest.warns(UserWarning, match=r"contradict one another: 1 of \d+ are left out"):
-        model = quick().fit(X, pairs=Pairs.from_arrays(rows, same))
+        model = quick(noise=0).fit(X, pairs=Pairs.from_arrays(rows, same))
     assert model.score(X, Y) > 0.95
 
 

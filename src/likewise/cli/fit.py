@@ -56,8 +56,12 @@ def fit(
     batch_size: BatchSize = 100,
     learning_rate: LearningRate = 3e-3,
     noise: Annotated[
-        str, typer.Option(metavar="RATE|learn", help="The rate of wrong answers, or learn to estimate it.")
-    ] = "0",
+        str,
+        typer.Option(
+            metavar="auto|learn|RATE",
+            help="The rate of wrong answers: learned, given, or (auto) learned where answers contradict one another.",
+        ),
+    ] = "auto",
     group_first: Annotated[
         bool, typer.Option("--group-first/--no-group-first", help="Whether to begin with groups of the items.")
     ] = True,
@@ -121,7 +125,7 @@ def _read(
 
     begun, closed = (out / "fit.json").exists(), (out / "answers").exists()
     if closed if begun else is_too_large(memory_for(path)):  # a run goes on as it was begun, wherever it does
-        if arguments["noise"] != 0:
+        if arguments["noise"] not in (0, "auto"):
             raise InputError(f"{path} is too large to be read whole, which --noise needs; leave it out.")
         return lambda given: close_answers(path, given, out / "answers", arguments["held_out"], arguments["seed"])
     answers = Pairs.read(path)
@@ -145,7 +149,9 @@ def _unit(answers: Pairs | LargeAnswers) -> str:
     return answers.source.unit
 
 
-def _noise(text: str) -> float | Literal["learn"]:
+def _noise(text: str) -> float | Literal["auto", "learn"]:
+    if text == "auto":
+        return "auto"
     if text == "learn":
         return "learn"
     try:
@@ -153,7 +159,7 @@ def _noise(text: str) -> float | Literal["learn"]:
     except ValueError:
         rate = -1.0
     if not 0 <= rate < 0.5:
-        raise InputError(f"--noise must be a rate from 0 to below 0.5, or learn, got {text!r}.")
+        raise InputError(f"--noise must be auto, learn, or a rate from 0 to below 0.5, got {text!r}.")
     return rate
 
 

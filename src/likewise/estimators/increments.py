@@ -69,9 +69,10 @@ def learn_new(model: PairClassifier, new: Told, seed: int) -> list[dict[str, flo
         index = joint.index
         objective = named_objective(*_outputs_to_learn(model.naming_, joint))
     else:
-        pairs = sound_answers(joint.pairs, noisy=model.noise != 0)
+        noisy = model.noise_ > 0
+        pairs = sound_answers(joint.pairs, noisy=noisy)
         index = np.stack([pairs.left, pairs.right], axis=1)
-        objective = answers_objective(AnswerKnowledge(pairs, implied=model.noise == 0), flip=model.noise_)
+        objective = answers_objective(AnswerKnowledge(pairs, implied=not noisy), flip=model.noise_)
     is_new = index[:, 0] >= len(joint.inputs) - len(new.inputs)
     if not is_new.any():
         raise InputError("All new answers contradict earlier ones; correct them, or let noise be learned.")

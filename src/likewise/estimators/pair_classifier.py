@@ -49,7 +49,8 @@ class PairClassifier(NetworkClassifier):
         dropped where it is worse on held-out answers, by more than two standard errors; and after clear groups unless
         it is better by as much. In a table of more than 10,000 items it keeps the borders of classes away from items,
         and its outcome is dropped where it is worse.
-    noise : the rate of wrong answers, or "learn". Where it is not 0, nothing is concluded from chains of answers.
+    noise : the rate of wrong answers; "learn"; or "auto": answers that contradict one another are not all right, so the
+        rate is learned where any do, and else it is 0. Where it is not 0, nothing is concluded from chains of answers.
     held_out : the share of the answers that is kept back to measure with. With y nothing is, unless there is patience.
     starts : of random starts, how many to make at most, while more than 1 % of the answers are denied.
     patience : epochs without a better loss of the held-out pairs before a stage ends, with its best weights; 0: never.
@@ -100,7 +101,7 @@ class PairClassifier(NetworkClassifier):
         learning_rate: float = 3e-3,
         group_first: bool = True,
         unlabelled: bool = True,
-        noise: float | Literal["learn"] = 0.0,
+        noise: float | Literal["auto", "learn"] = "auto",
         held_out: float = 0.1,
         starts: int = 3,
         patience: int = 0,
@@ -252,8 +253,9 @@ class PairClassifier(NetworkClassifier):
         return classifier
 
     def _check_parameters(self) -> None:
-        if self.noise != "learn" and not (isinstance(self.noise, int | float | np.floating) and 0 <= self.noise < 0.5):
-            raise InputError(f"noise must be 'learn' or a rate from 0 to below 0.5, got {self.noise!r}.")
+        is_rate = isinstance(self.noise, int | float | np.floating) and 0 <= self.noise < 0.5
+        if self.noise not in ("auto", "learn") and not is_rate:
+            raise InputError(f"noise must be 'auto', 'learn' or a rate from 0 to below 0.5, got {self.noise!r}.")
         if not 0 <= self.held_out < 1:
             raise InputError(f"held_out must be a share from 0 to below 1, got {self.held_out!r}.")
         if self.starts < 1:
@@ -279,7 +281,7 @@ class PairClassifier(NetworkClassifier):
             sample_weight,
             n_items=len(inputs),
             n_classes=n_outputs or 2,
-            noisy=self.noise != 0,
+            noisy=None if self.noise == "auto" else self.noise != 0,
             share=self.held_out if answers is not None or self.patience else 0.0,
             seed=seed,
         )
@@ -330,7 +332,7 @@ class PairClassifier(NetworkClassifier):
             said=task.said,
             starts=self.starts,
             unlabelled=bool(self.unlabelled) and answered,
-            flip=None if self.noise == "learn" else float(self.noise),
+            flip=self._flip(task),
             run=None if self.run is None else Path(self.run),
             config=None if self.run is None else {"items": items_checksum(inputs), "answers": checksum(*task.arrays)},
             progress=self.verbose,
@@ -343,6 +345,12 @@ class PairClassifier(NetworkClassifier):
         self.unlabelled_ = learned.unlabelled
         self.grouped_ = learned.grouped
         self.held_out_ = task.held_out
+
+    def _flip(self, task: Task) -> float | None:
+        """The rate of wrong answers; None: it is learned."""
+        if self.noise in ("auto", "learn"):
+            return None if task.noisy else 0.0
+        return float(self.noise)
 
     def _name(self, inputs: Tensor, labels: NDArray[Any] | None, classes: NDArray[Any] | None) -> None:
         """Find the outputs in use and, where there are labels, call them by these."""

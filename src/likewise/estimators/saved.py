@@ -36,9 +36,10 @@ ANYTHING = (str, float, bool, None)  # that JSON holds and a parameter can be
 PARAMETERS = {
     bool: (bool, int, None),
     int: (int, None),
-    float: (float, str, None),
+    float: (float, None),
     str: (str, None),
 }  # by the kind of the default
+RATE_OR_WORD = {"noise": (float, str)}
 INPUT = {"shape": [int], "mean": [float], "std": [float]}
 RECORD = {
     "kind": str,
@@ -161,7 +162,9 @@ def checked_parameters(kind: type[Any], record: dict[str, Any], path: Path, reme
     unknown = next((name for name in record["parameters"] if name not in defaults), None)
     if unknown is not None:
         raise InputError(f"{path}: {kind.__name__} has no parameter {unknown!r} that is saved; {remedy}.")
-    kinds = {name: PARAMETERS.get(type(defaults[name]), ANYTHING) for name in record["parameters"]}
+    kinds = {name: PARAMETERS.get(type(defaults[name]), ANYTHING) for name in record["parameters"]} | {
+        name: kind for name, kind in RATE_OR_WORD.items() if name in record["parameters"]
+    }
     check_record(record["parameters"], kinds, path, remedy)
     return dict(record["parameters"])
 

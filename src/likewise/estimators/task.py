@@ -30,6 +30,7 @@ class Task:
     pairs: Pairs  # batches are made of these
     held_out: Pairs  # not learned from; may be empty
     said: Pairs  # what is learned from before contradictions were repaired
+    noisy: bool = False  # whether some of the answers are taken to be wrong
 
     @property
     def arrays(self) -> tuple[NDArray[Any], ...]:
@@ -71,12 +72,12 @@ def make_task(
     *,
     n_items: int,
     n_classes: int,
-    noisy: bool,
+    noisy: bool | None,  # None: where answers contradict one another
     share: float,
     seed: int,
 ) -> Task:
     if isinstance(answers, LargeAnswers):
-        return large_task(answers, n_items=n_items, n_classes=n_classes, noisy=noisy)
+        return large_task(answers, n_items=n_items, n_classes=n_classes, noisy=bool(noisy))
     if answers is not None:
         return answers_task(answers, weight, n_classes=n_classes, noisy=noisy, share=share, seed=seed)
     assert labels is not None
@@ -113,7 +114,7 @@ def answers_task(
     weight: ArrayLike | None,
     *,
     n_classes: int,
-    noisy: bool,
+    noisy: bool | None,
     share: float,
     seed: int,
 ) -> Task:
@@ -126,8 +127,14 @@ def answers_task(
     pairs = counting_answers(pairs, weight)
     _check(pairs, n_classes)
     kept, held_out = hold_out(pairs, share, seed)
-    sound = sound_answers(kept, noisy)
-    return Task(AnswerKnowledge(sound, implied=not noisy), sound, held_out, kept)
+    if noisy is None and (noisy := kept.closure().n_contradicted > 0):
+        warnings.warn(
+            "The answers contradict one another, so some are wrong: how often is learned, and nothing is concluded "
+            "from chains of answers; `likewise check --credible` shows which look wrong.",
+            stacklevel=4,
+        )
+    sound = sound_answers(kept, bool(noisy))
+    return Task(AnswerKnowledge(sound, implied=not noisy), sound, held_out, kept, bool(noisy))
 
 
 def large_task(answers: LargeAnswers, *, n_items: int, n_classes: int, noisy: bool) -> Task:
