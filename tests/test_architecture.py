@@ -20,6 +20,7 @@ ORDER = [
     {"criteria", "pairs", "evaluation", "datasets"},
     {"networks", "supervision", "clustering"},
     {"training"},
+    {"encoders"},
     {"estimators", "landscape"},
     {"reporting", "benchmarks"},
     {"paper"},
