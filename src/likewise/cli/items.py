@@ -83,11 +83,11 @@ def features_or_images(items: Items) -> Any:
     return inputs.numpy() if isinstance(inputs, Tensor) and inputs.ndim != 4 else inputs
 
 
-def list_broken(broken: Sequence[str]) -> None:
-    """Say on stderr which images were left out: the first ten, and how many."""
+def list_broken(broken: Sequence[str], kind: str = "image") -> None:
+    """Say on stderr which items were left out: the first ten, and how many."""
     if not broken or rank_and_size()[0] > 0:
         return
-    what = "1 image cannot be read and is" if len(broken) == 1 else f"{len(broken):,} images cannot be read and are"
+    what = f"1 {kind} cannot be read and is" if len(broken) == 1 else f"{len(broken):,} {kind}s cannot be read and are"
     typer.echo(f"likewise: warning: {what} left out:", err=True)
     for name in broken[:MOST_LISTED]:
         typer.echo(f"  {name}", err=True)
