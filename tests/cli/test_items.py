@@ -147,7 +147,7 @@ def test_a_large_file_of_answers_is_closed_on_disk(
     assert metrics["held_out"]["answers"] >= 10
     assert metrics["held_out"]["accuracy"] == 1
     assert run("report", blobs / "large").exit_code == 0
-    assert "is finished, by the same command" in fit_blobs(blobs, blobs / "large", "--unlabelled").stdout
+    assert "is finished: the same command wrote it" in fit_blobs(blobs, blobs / "large", "--unlabelled").stdout
     monkeypatch.setattr("likewise.pairs.large.A_CSV_BYTE", 1)
     (blobs / "large" / "metrics.json").unlink()
     assert "read a part at a time" in fit_blobs(blobs, blobs / "large", "--unlabelled").stdout  # as it was begun
