@@ -19,7 +19,7 @@ from likewise.networks import build
 from likewise.supervision.semi import METHODS, Aids, natural_weights, semi_objective
 from likewise.training import Settings, TensorBatches, train
 from likewise.training.few_labels import LABELLED
-from likewise.training.few_labels_order import FewLabelsOrder
+from likewise.training.orders import FewLabelsOrder
 
 ITEMS, LABELS, CLASSES, SIDE = 2000, 100, 10, 28
 CONTENDERS = ("pi-model", "pseudo-mcl")

@@ -19,11 +19,9 @@ from torch import Tensor, nn
 from likewise.networks import SimilarityModule
 from likewise.supervision import label_objective
 from likewise.supervision.semi import Aids, AveragedNetwork, Method, natural_weights, semi_objective
-from likewise.training.answer_order import LEAST_STEPS
 from likewise.training.batches import Augment, Order, TensorBatches
-from likewise.training.class_order import ClassOrder
-from likewise.training.few_labels_order import FewLabelsOrder
 from likewise.training.loop import Evaluate, OnEpoch, TrainingResult, train
+from likewise.training.orders import LEAST_STEPS, ClassOrder, FewLabelsOrder
 from likewise.training.pile import Pile
 from likewise.training.precision import Objective
 from likewise.training.settings import Settings
