@@ -28,9 +28,9 @@ from torch.optim import Optimizer
 
 from likewise.errors import InputError
 from likewise.files import write_whole
-from likewise.training.configuration import with_defaults
 from likewise.training.optimizers import OF_SETTINGS, optimizer_numbers, optimizer_tensors, restore_optimizer
 from likewise.training.run_folder import first_difference, network_tensors, plain, stored
+from likewise.training.settings import with_defaults
 from likewise.training.tally import Tally
 
 VERSION = 2  # the first had a checksum of the tensors alone, and is still read

@@ -19,7 +19,6 @@ from likewise.errors import InputError
 from likewise.files import is_writer
 from likewise.training.batches import Batch, Batches
 from likewise.training.checkpoint import State, is_there, load_checkpoint, save_checkpoint
-from likewise.training.configuration import settle
 from likewise.training.divergence import check_loss, check_weights
 from likewise.training.interruption import Interrupted, StopRequest, stop_request
 from likewise.training.loader import LoaderBatches
@@ -28,6 +27,7 @@ from likewise.training.optimizers import (
     MakeOptimizer,
     build_optimizer,
     describe_optimizer,
+    learning_rate,
     set_rate,
 )
 from likewise.training.parallel import in_parallel, keep_together, spread
@@ -44,8 +44,7 @@ from likewise.training.run_folder import (
     write_json,
     write_model,
 )
-from likewise.training.schedule import learning_rate
-from likewise.training.settings import Settings
+from likewise.training.settings import Settings, settle
 from likewise.training.tally import Tally
 
 Evaluate = Callable[[nn.Module, np.ndarray], dict[str, float]]  # (network, confusion (K, C)) -> columns of the history

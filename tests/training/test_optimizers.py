@@ -6,7 +6,7 @@ import math
 
 import pytest
 
-from likewise.training.schedule import learning_rate
+from likewise.training.optimizers import learning_rate
 from likewise.training.settings import Settings
 
 
