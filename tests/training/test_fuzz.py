@@ -14,9 +14,8 @@ from hypothesis.strategies import SearchStrategy
 from torch import nn
 
 from likewise.training import Settings
-from likewise.training.checkpoint import State, is_there, load_checkpoint, save_checkpoint
+from likewise.training.checkpoint import State, Tally, is_there, load_checkpoint, save_checkpoint
 from likewise.training.optimizers import build_optimizer
-from likewise.training.tally import Tally
 
 fuzz = settings(settings.get_profile("fuzz"))
 

@@ -18,7 +18,7 @@ from likewise.distributed import agreed, from_first, is_common, share, sharing, 
 from likewise.errors import InputError
 from likewise.files import is_writer
 from likewise.training.batches import Batch, Batches
-from likewise.training.checkpoint import State, is_there, load_checkpoint, save_checkpoint
+from likewise.training.checkpoint import State, Tally, is_there, load_checkpoint, save_checkpoint
 from likewise.training.divergence import check_loss, check_weights
 from likewise.training.interruption import Interrupted, StopRequest, stop_request
 from likewise.training.loader import LoaderBatches
@@ -45,7 +45,6 @@ from likewise.training.run_folder import (
     write_model,
 )
 from likewise.training.settings import Settings, settle
-from likewise.training.tally import Tally
 
 Evaluate = Callable[[nn.Module, np.ndarray], dict[str, float]]  # (network, confusion (K, C)) -> columns of the history
 OnEpoch = Callable[[dict[str, float]], object]  # is shown each row of the history
