@@ -3,10 +3,8 @@
 from likewise.training.answers import Learned, answer_loss, learn_answers
 from likewise.training.batches import Augment, Batch, Batches, TensorBatches
 from likewise.training.discovery import learn_consensus, mean_probabilities, prototype_classifier
-from likewise.training.divergence import Diverged
 from likewise.training.few_labels import FewLabelsLearned, learn_few_labels
 from likewise.training.holding_out import hold_out
-from likewise.training.interruption import Interrupted
 from likewise.training.labelled import Measured, measure, train_labelled
 from likewise.training.loader import LoaderBatches
 from likewise.training.loop import Evaluate, OnEpoch, TrainingResult, train
@@ -18,6 +16,7 @@ from likewise.training.predict import evaluating, features_of, predict_logits
 from likewise.training.run_folder import read_json, write_json, write_model
 from likewise.training.settings import Settings
 from likewise.training.similarity import Seen, look, quarter_turns, train_similarity
+from likewise.training.stopping import Diverged, Interrupted
 
 __all__ = [
     "LEAST_STEPS",

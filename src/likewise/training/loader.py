@@ -14,8 +14,8 @@ from likewise.datasets import normalise
 from likewise.distributed import concatenated, is_close, is_common, share, sharing, whole, world
 from likewise.errors import InputError
 from likewise.training.batches import Batch, EpochOrder, channels_last
-from likewise.training.interruption import workers_ignore_ctrl_c
 from likewise.training.randomness import FETCH, ORDER, mix, seed_all
+from likewise.training.stopping import workers_ignore_ctrl_c
 
 OTHER_ITEMS = (
     "The processes of this job were given other batches each: give all of them the same DataLoader, in the same order, "

@@ -19,8 +19,6 @@ from likewise.errors import InputError
 from likewise.files import is_writer
 from likewise.training.batches import Batch, Batches
 from likewise.training.checkpoint import State, Tally, is_there, load_checkpoint, save_checkpoint
-from likewise.training.divergence import check_loss, check_weights
-from likewise.training.interruption import Interrupted, StopRequest, stop_request
 from likewise.training.loader import LoaderBatches
 from likewise.training.optimizers import (
     OF_SETTINGS,
@@ -45,6 +43,7 @@ from likewise.training.run_folder import (
     write_model,
 )
 from likewise.training.settings import Settings, settle
+from likewise.training.stopping import Interrupted, StopRequest, check_loss, check_weights, stop_request
 
 Evaluate = Callable[[nn.Module, np.ndarray], dict[str, float]]  # (network, confusion (K, C)) -> columns of the history
 OnEpoch = Callable[[dict[str, float]], object]  # is shown each row of the history
