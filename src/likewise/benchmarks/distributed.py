@@ -23,8 +23,8 @@ import torch
 from likewise.benchmarks.measure import seconds
 from likewise.criteria import MCL
 from likewise.distributed import join, leave, share, sharing, traffic, world
-from likewise.machine import machine
 from likewise.networks import build
+from likewise.storage.machine import machine
 from likewise.supervision import label_objective
 from likewise.training import Batch
 from likewise.training.parallel import in_parallel, spread

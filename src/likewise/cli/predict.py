@@ -48,7 +48,7 @@ def predict(
         raise InputError(f"{out} holds the items; give --out another name.")
 
     from likewise.estimators import load_classifier
-    from likewise.files import replacing
+    from likewise.storage.atomic_files import open_atomically
 
     model = load_classifier(run)
     stream = open_for(model, items, columns=columns_of(run, model), strict=strict, chunk=batch_size)
@@ -57,7 +57,7 @@ def predict(
         n = write_csv(sys.stdout.buffer, tables)
         sys.stdout.buffer.flush()
     else:
-        with writing(out, "--out"), replacing(out) as file:
+        with writing(out, "--out"), open_atomically(out) as file:
             n = (write_csv if out.suffix.lower() == ".csv" else write_parquet)(file, tables)
     list_broken(stream.broken)
     done = "Printed" if printed else f"Wrote {out}:"

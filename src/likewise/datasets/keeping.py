@@ -26,7 +26,7 @@ from likewise.datasets.chunks import ItemStream
 from likewise.datasets.items import Items
 from likewise.distributed import from_first
 from likewise.errors import InputError
-from likewise.files import replacing
+from likewise.storage.atomic_files import open_atomically
 
 ABOUT = b"likewise"  # the key of our own words in items.parquet
 
@@ -62,7 +62,7 @@ def _write(stream: ItemStream, folder: Path, stamp: str) -> Iterator[bool]:
     ids: list[str] = []
     labels: list[Tensor] = []
     first: Items | None = None
-    with replacing(folder / "inputs.npy") as file:
+    with open_atomically(folder / "inputs.npy") as file:
         for chunk in stream:
             rows = chunk.inputs.numpy()
             if first is None:
@@ -80,7 +80,7 @@ def _write(stream: ItemStream, folder: Path, stamp: str) -> Iterator[bool]:
     columns: dict[str, Any] = {"label": torch.cat(labels).numpy()}
     if ids:
         columns["id"] = pa.array([name.encode(errors="surrogateescape") for name in ids], pa.binary())
-    with replacing(folder / "items.parquet") as file:
+    with open_atomically(folder / "items.parquet") as file:
         pyarrow.parquet.write_table(pa.table(columns).replace_schema_metadata({ABOUT: json.dumps(about)}), file)
 
 

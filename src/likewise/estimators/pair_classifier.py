@@ -25,8 +25,8 @@ from likewise.estimators.saved import OWN
 from likewise.estimators.starting_network import Network, OwnNetwork
 from likewise.estimators.task import Task, checksum, item_weights, items_checksum, make_task, read_told
 from likewise.pairs import Ids, LargeAnswers, Pairs, PairTarget, answers_about
+from likewise.storage.records import Form
 from likewise.training import Augment, OnEpoch, Pile, Settings, learn_answers
-from likewise.training.record_form import Form
 from likewise.training.settings import Precision
 
 

@@ -18,13 +18,14 @@ import numpy as np
 import torch
 
 from likewise.errors import InputError
-from likewise.files import replacing
 from likewise.landscape.job import Job
 from likewise.landscape.progress import row_progress
 from likewise.landscape.rows import Row, RowLosses
 from likewise.landscape.surface import Floats
-from likewise.training import Interrupted, read_json, write_json
-from likewise.training.run_folder import first_difference, plain, reserved
+from likewise.storage.atomic_files import open_atomically
+from likewise.storage.records import as_json, first_difference, read_json, write_json
+from likewise.storage.run_folder import lock_folder
+from likewise.training import Interrupted
 
 Part = tuple[int, int]  # the k-th of n, counted from 1
 
@@ -61,7 +62,7 @@ def compute_rows(
     found: dict[int, Row] = {}
     with ExitStack() as stack:
         if folder is not None:
-            stack.enter_context(reserved(folder / f"part-{k}-of-{n}"))
+            stack.enter_context(lock_folder(folder / f"part-{k}-of-{n}"))
             _same_job(folder / "about.json", about)
             found = _read_rows(folder, job)
         waiting = [position for position in mine if position not in found]
@@ -121,7 +122,7 @@ def _same_job(path: Path, about: Mapping[str, Any]) -> None:
     if not path.exists():
         write_json(path, about)
         return
-    difference = first_difference(read_json(path), plain(about))
+    difference = first_difference(read_json(path), as_json(about))
     if difference:
         name, was, now = difference
         raise InputError(
@@ -130,7 +131,7 @@ def _same_job(path: Path, about: Mapping[str, Any]) -> None:
 
 
 def _write_row(folder: Path, position: int, row: Row) -> None:
-    with replacing(folder / f"row-{position:05}.npz") as file:
+    with open_atomically(folder / f"row-{position:05}.npz") as file:
         np.savez(file, **row._asdict())
 
 

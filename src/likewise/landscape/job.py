@@ -18,8 +18,8 @@ from likewise.landscape.alignment import aligned
 from likewise.landscape.directions import Biases, mutual_plane, random_plane
 from likewise.landscape.losses import FixedBatch, check_losses
 from likewise.landscape.plane import Plane, weights_of
+from likewise.storage.records import first_difference
 from likewise.training import evaluating
-from likewise.training.run_folder import first_difference
 
 BatchNorm = Literal["recomputed", "stored"]
 Axis = tuple[float, ...]

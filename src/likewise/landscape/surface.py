@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
 from likewise.errors import InputError
-from likewise.files import replacing
+from likewise.storage.atomic_files import open_atomically
 
 Floats = NDArray[np.float32]
 ARRAYS = ("alpha", "beta", "losses", "values", "chance", "about", "cpu_seconds")
@@ -52,7 +52,7 @@ class Surface:
 
     def save(self, path: Path | str) -> None:
         """Write the .npz file, whole or not at all."""
-        with replacing(Path(path)) as file:
+        with open_atomically(Path(path)) as file:
             np.savez_compressed(
                 file,
                 alpha=self.alpha,

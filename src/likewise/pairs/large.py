@@ -17,7 +17,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from likewise.errors import InputError
-from likewise.files import replacing, write_whole
 from likewise.pairs.closure import BLOCK, Closure, components
 from likewise.pairs.files import check_suffix, n_rows
 from likewise.pairs.keys import keys, pairs_of
@@ -26,6 +25,7 @@ from likewise.pairs.priority import PrioritySample
 from likewise.pairs.sorting import DistinctOnDisk, mapped
 from likewise.pairs.source import Source
 from likewise.pairs.streaming import Part, stream_answers
+from likewise.storage.atomic_files import open_atomically, write_atomically
 
 A_CSV_BYTE, A_ROW = 12, 150  # bytes of memory that a byte of CSV and a row of Parquet take when a file is read whole
 SAMPLE = 2**20  # answers, or two for each item where that is more
@@ -162,7 +162,7 @@ def write_large(
     for name, sample in samples.items():
         part = sample.part()
         _write_array(folder / f"{name}.npy", np.stack([part.left, part.right, part.same, part.lines]))
-    write_whole(folder / "answers.json", json.dumps(about))
+    write_atomically(folder / "answers.json", json.dumps(about))
 
 
 def open_large(folder: Path) -> LargeAnswers:
@@ -246,5 +246,5 @@ def _select(part: Part, rows: NDArray[np.bool_]) -> Part:
 
 
 def _write_array(path: Path, array: NDArray[np.int64]) -> None:
-    with replacing(path) as file:
+    with open_atomically(path) as file:
         np.save(file, array)

@@ -14,8 +14,8 @@ from typing import BinaryIO
 import numpy as np
 from numpy.typing import NDArray
 
-from likewise.files import replacing, writing_to
 from likewise.pairs.keys import distinct
+from likewise.storage.atomic_files import open_atomically, writing_to
 
 RUN = 2**22  # numbers that are sorted together: 32 MB
 MERGED = 2**22  # numbers of all runs that are looked at together
@@ -52,7 +52,7 @@ class DistinctOnDisk:
     def merge(self) -> Iterator[bool]:
         """Write the file; gives a sign of life after each block."""
         self._write_run()
-        with replacing(self.path) as file, ExitStack() as stack:  # who has mapped an older one keeps it
+        with open_atomically(self.path) as file, ExitStack() as stack:  # who has mapped an older one keeps it
             for block in _merged([stack.enter_context(run.open("rb")) for run in self.runs]):
                 file.write(block.data)
                 yield True

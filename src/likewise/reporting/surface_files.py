@@ -9,10 +9,10 @@ from typing import Any
 
 import matplotlib
 
-from likewise.files import write_whole
 from likewise.landscape import LOSSES, Surface
 from likewise.reporting.surfaces import Panel, surfaces_figure
 from likewise.reporting.surfaces_page import write_surfaces_page
+from likewise.storage.atomic_files import write_atomically
 
 CORNERS = ((0.0, 0.0), (1.0, 0.0), (0.0, 1.0))  # where the solutions of a mutual projection are
 NOTE = "{runs}: {items:,} items in batches of {batch_size}, {grid} x {grid} points, batch-norm {batch_norm}."
@@ -28,7 +28,7 @@ def draw_panels(path: Path, panels: Sequence[Panel], *, title: str, summary: str
     if path.suffix.lower() == ".html":
         write_surfaces_page(path, panels, title=title, summary=summary)
     else:
-        write_whole(path, picture(panels, title, path.suffix.lower().removeprefix(".")))
+        write_atomically(path, picture(panels, title, path.suffix.lower().removeprefix(".")))
 
 
 def picture(panels: Sequence[Panel], title: str, kind: str = "png") -> bytes:

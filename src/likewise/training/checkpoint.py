@@ -30,9 +30,10 @@ from torch.optim import Optimizer
 
 from likewise.errors import InputError
 from likewise.evaluation import accuracy, match_outputs
-from likewise.files import write_whole
+from likewise.storage.atomic_files import write_atomically
+from likewise.storage.records import as_json, first_difference
+from likewise.storage.run_folder import network_tensors, stored
 from likewise.training.optimizers import OF_SETTINGS, optimizer_numbers, optimizer_tensors, restore_optimizer
-from likewise.training.run_folder import first_difference, network_tensors, plain, stored
 from likewise.training.settings import with_defaults
 
 
@@ -116,9 +117,9 @@ def save_checkpoint(
     tensors["tally.confusion"] = stored(state.tally.confusion)
     place = {name: getattr(state, name) for name in ("epoch", "step", "items", "history", "seconds", "cpu_seconds")}
     place["optimizer"] = optimizer_numbers(optimizer)
-    facts = json.dumps({"version": VERSION, "about": plain(about), **place})
+    facts = json.dumps({"version": VERSION, "about": as_json(about), **place})
     content = save(tensors, {"likewise": facts, "checksum": str(_checksum(tensors, facts))})
-    write_whole(path, content, keep=previous(path))
+    write_atomically(path, content, keep=previous(path))
 
 
 def previous(path: Path) -> Path:
@@ -165,7 +166,7 @@ def load_checkpoint(
     begun = facts["about"]
     if isinstance(begun, Mapping) and isinstance(begun.get("settings"), Mapping):  # maybe of an earlier version
         begun = {"optimizer": OF_SETTINGS, **begun, "settings": with_defaults(begun["settings"])}
-    difference = first_difference(begun, plain(about))
+    difference = first_difference(begun, as_json(about))
     if difference:
         name, old, new = difference
         raise InputError(f"{path} was written with {name} = {old!r}, now it is {new!r}; use another run folder.")

@@ -16,7 +16,9 @@ from torch.utils.data import DataLoader, Dataset
 
 from likewise.distributed import agreed, from_first, is_common, share, sharing, wait_for_all
 from likewise.errors import InputError
-from likewise.files import is_writer
+from likewise.storage.atomic_files import is_writer
+from likewise.storage.records import as_json, read_json, write_json
+from likewise.storage.run_folder import lock_folder, network_tensors, write_history, write_model
 from likewise.training.batches import Batch, Batches
 from likewise.training.checkpoint import State, Tally, is_there, load_checkpoint, save_checkpoint
 from likewise.training.loader import LoaderBatches
@@ -33,15 +35,6 @@ from likewise.training.precision import Objective, forward, move
 from likewise.training.predict import evaluating, modes_kept
 from likewise.training.progress import Silent, reporter
 from likewise.training.randomness import STEP, reproducible, seed_all
-from likewise.training.run_folder import (
-    network_tensors,
-    plain,
-    read_json,
-    reserved,
-    write_history,
-    write_json,
-    write_model,
-)
 from likewise.training.settings import Settings, settle
 from likewise.training.stopping import Interrupted, StopRequest, check_loss, check_weights, stop_request
 
@@ -124,7 +117,7 @@ def train(
     folder = None if run is None else Path(run)
     if isinstance(batches, DataLoader | Dataset):
         batches = LoaderBatches(batches, settings.batch_size, settings.seed)
-    with reserved(folder), reproducible(), modes_kept(network), spread(network), stop_request() as stop:
+    with lock_folder(folder), reproducible(), modes_kept(network), spread(network), stop_request() as stop:
         if not network.training:
             network.train()
         _check_common(settings, n_classes, len(batches))
@@ -257,7 +250,7 @@ def _write_results(job: Job, run: Path, state: State) -> None:
     steps = _global_step(job, state)  # past the best epoch too
     metrics = {**row, "steps": steps, "seconds": state.seconds, "cpu_seconds": state.cpu_seconds}
     metrics["images_per_second"] = state.items / state.seconds
-    if (run / "metrics.json").exists() and read_json(run / "metrics.json") == plain(metrics):
+    if (run / "metrics.json").exists() and read_json(run / "metrics.json") == as_json(metrics):
         return
     write_history(run / "history.csv", state.history)
     write_model(run / "model.safetensors", job.network)

@@ -17,9 +17,8 @@ from torch import nn
 from likewise import __version__
 from likewise.distributed import from_first, world
 from likewise.errors import InputError
+from likewise.storage.records import as_json, check_record, first_difference, read_json, write_json
 from likewise.training.precision import resolve_device
-from likewise.training.record_form import check_record
-from likewise.training.run_folder import first_difference, plain, read_json, write_json
 
 Optimizer = Literal["adam", "adamw", "sgd"]
 Schedule = Literal["step", "one-cycle"]
@@ -88,7 +87,7 @@ def settle(run: Path | None, settings: Settings, config: Mapping[str, object], n
 
     A run that was begun keeps what its config.json says; a new one writes it.
     """
-    told = plain({"settings": dataclasses.asdict(settings), "config": config})
+    told = as_json({"settings": dataclasses.asdict(settings), "config": config})
     path = None if run is None else run / "config.json"
     record = from_first(lambda: None if path is None or not path.exists() else _read(path, told))
     device = resolve_device(settings.device if record is None else record["device"])
@@ -109,7 +108,7 @@ def with_defaults(written: Mapping[str, object]) -> dict[str, object]:
     >>> with_defaults({"epochs": 5})["batch_size"]
     100
     """
-    return {**plain(dataclasses.asdict(Settings())), **written}
+    return {**as_json(dataclasses.asdict(Settings())), **written}
 
 
 def _read(path: Path, told: Mapping[str, Any]) -> dict[str, Any]:

@@ -6,8 +6,6 @@ import csv
 import errno
 import hashlib
 import io
-import json
-import math
 import os
 import sys
 from collections.abc import Iterator, Mapping, Sequence
@@ -15,20 +13,20 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import torch
 from safetensors.torch import save
 from torch import Tensor, nn
 
 from likewise.errors import InputError
-from likewise.files import WriteError, is_writer, write_whole, writing_to
+from likewise.storage.atomic_files import WriteError, is_writer, write_atomically, writing_to
+from likewise.storage.records import read_json
 
 if sys.platform != "win32":  # Windows has no such lock
     import fcntl
 
 
 @contextmanager
-def reserved(folder: Path | None) -> Iterator[None]:
+def lock_folder(folder: Path | None) -> Iterator[None]:
     """Make the folder and keep other processes out of it; the lock goes with the process, however it ends.
 
     Of the processes of one job the first does this for all of them.
@@ -61,18 +59,6 @@ def _lock(descriptor: int, folder: Path) -> None:
         raise InputError(f"{folder} is in use by another process; wait for its end or use another folder.") from error
 
 
-def write_json(path: Path | str, value: object) -> None:
-    """Write JSON atomically; Path, NumPy and tuple become plain, NaN and infinity become null."""
-    write_whole(Path(path), json.dumps(plain(value), indent=2, ensure_ascii=False, allow_nan=False) + "\n")
-
-
-def read_json(path: Path) -> Any:
-    try:
-        return json.loads(path.read_text("utf-8"))
-    except (ValueError, RecursionError) as error:
-        raise InputError(f"{path} is not JSON ({error}); delete it or use another folder.") from error
-
-
 def finished_stages(run: Path) -> dict[str, Any]:
     """What metrics.json says of each run that ended in a folder within `run`, by the name of that folder."""
     return {file.parent.name: read_json(file) for file in sorted(run.rglob("metrics.json"))}
@@ -84,13 +70,13 @@ def write_history(path: Path, history: Sequence[Mapping[str, object]]) -> None:
     table = csv.DictWriter(text, list(dict.fromkeys(name for row in history for name in row)), lineterminator="\n")
     table.writeheader()
     table.writerows(history)
-    write_whole(path, text.getvalue())
+    write_atomically(path, text.getvalue())
 
 
 def write_model(path: Path, network: nn.Module) -> str:
     """Write the weights and buffers alone, by their names in the network; gives the SHA-256 of the file."""
     content = save(network_tensors(network), {"format": "pt"})
-    write_whole(path, content)
+    write_atomically(path, content)
     return hashlib.sha256(content).hexdigest()
 
 
@@ -105,37 +91,3 @@ def network_tensors(network: nn.Module) -> dict[str, Tensor]:
 
 def stored(tensor: Tensor) -> Tensor:
     return tensor.detach().cpu().clone(memory_format=torch.contiguous_format)
-
-
-def first_difference(old: object, new: object, name: str = "") -> tuple[str, object, object] | None:
-    """The dotted name and both values of the first place where two JSON values differ.
-
-    >>> first_difference({"a": 1, "b": {"c": 2}}, {"a": 1, "b": {"c": 3}})
-    ('b.c', 2, 3)
-    """
-    if isinstance(old, Mapping) and isinstance(new, Mapping):
-        for key in [*new, *(key for key in old if key not in new)]:
-            inner = f"{name}.{key}" if name else str(key)
-            found = first_difference(old.get(key), new.get(key), inner)
-            if found:
-                return found
-        return None
-    return None if old == new else (name, old, new)
-
-
-def plain(value: object) -> Any:
-    """The value as JSON has it."""
-    match value:
-        case Mapping():
-            return {str(key): plain(item) for key, item in value.items()}
-        case list() | tuple():
-            return [plain(item) for item in value]
-        case Path():
-            return str(value)
-        case np.generic() | np.ndarray():
-            return plain(value.tolist())
-        case float():
-            return value if math.isfinite(value) else None
-        case None | bool() | int() | str():
-            return value
-    raise InputError(f"A {type(value).__name__} cannot be written to JSON; give numbers, text, lists or mappings.")

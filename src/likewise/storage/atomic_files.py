@@ -36,7 +36,7 @@ def is_writer() -> bool:
 
 
 @contextmanager
-def replacing(path: Path, keep: Path | None = None) -> Iterator[BinaryIO]:
+def open_atomically(path: Path, keep: Path | None = None) -> Iterator[BinaryIO]:
     """A file to write to that takes the place of `path` at the end, and is gone without a trace after an error.
 
     At any moment, even of a kill or a power cut, the old file or the new one is there, whole; with `keep` the old one
@@ -97,7 +97,7 @@ def writing_to(path: Path) -> Iterator[None]:
         raise WriteError(error.errno, error.strerror or str(error), str(path)) from error
 
 
-def write_whole(path: Path, content: bytes | str, keep: Path | None = None) -> None:
-    """Write a file that is known whole."""
-    with replacing(path, keep) as file:
+def write_atomically(path: Path, content: bytes | str, keep: Path | None = None) -> None:
+    """Write a file of this content; see `open_atomically`."""
+    with open_atomically(path, keep) as file:
         file.write(content.encode() if isinstance(content, str) else content)
