@@ -276,7 +276,7 @@ def read_answers(run: Path, fit: Fit) -> tuple[Pairs, NDArray[np.int64]]:
     import pyarrow.parquet
 
     from likewise.pairs import Pairs
-    from likewise.pairs.source import Source
+    from likewise.pairs.columns import Source
 
     path = run / "answers.parquet"
     pairs = Pairs.read_parquet(path)

@@ -12,7 +12,7 @@ import numpy as np
 
 from likewise.clustering.constraints import Constraints, Floats, Ints
 from likewise.clustering.k_means import nearest
-from likewise.pairs.joining import group_greedily
+from likewise.pairs.correlation_clustering import group_greedily
 
 ROUNDS = 10  # of grouping what contradicting answers are about; a good grouping will do, the best is not needed
 

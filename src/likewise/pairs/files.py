@@ -20,8 +20,7 @@ import pyarrow.parquet
 from numpy.typing import NDArray
 
 from likewise.errors import InputError, reading_as
-from likewise.pairs.columns import OPTIONAL, REQUIRED, Column
-from likewise.pairs.source import Source
+from likewise.pairs.columns import OPTIONAL, REQUIRED, Column, Source
 from likewise.storage.atomic_files import open_atomically
 
 if TYPE_CHECKING:

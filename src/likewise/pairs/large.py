@@ -18,12 +18,12 @@ from numpy.typing import NDArray
 
 from likewise.errors import InputError
 from likewise.pairs.closure import BLOCK, Closure, components
+from likewise.pairs.columns import Source
 from likewise.pairs.files import check_suffix, n_rows
 from likewise.pairs.keys import keys, pairs_of
 from likewise.pairs.pairs import Pairs
 from likewise.pairs.priority import PrioritySample
 from likewise.pairs.sorting import DistinctOnDisk, mapped
-from likewise.pairs.source import Source
 from likewise.pairs.streaming import Part, stream_answers
 from likewise.storage.atomic_files import open_atomically, write_atomically
 

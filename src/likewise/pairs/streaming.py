@@ -13,9 +13,8 @@ from numpy.typing import NDArray
 
 from likewise.errors import InputError
 from likewise.pairs import columns, files
-from likewise.pairs.columns import ROW_NUMBER, Column
+from likewise.pairs.columns import ROW_NUMBER, Column, Source
 from likewise.pairs.ids import item_ids
-from likewise.pairs.source import Source
 
 Ints = NDArray[np.int64]
 
