@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from likewise.pairs import sorting
-from likewise.pairs.sorting import DistinctOnDisk
+from likewise.pairs.streaming import DistinctOnDisk
 
 NUMBERS = st.lists(st.lists(st.integers(-5, 2**62) | st.integers(0, 9), max_size=6), max_size=12)
 
