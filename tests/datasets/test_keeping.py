@@ -13,7 +13,7 @@ import torch
 from PIL import Image
 
 from likewise.datasets import ArrayOnDisk, Items, ItemStream, keep_on_disk, keeping, open_items
-from likewise.datasets.chunks import collect
+from likewise.datasets.items import collect
 from likewise.errors import InputError
 
 

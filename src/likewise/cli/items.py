@@ -42,7 +42,7 @@ class Given:
 
 def read_all(stream: ItemStream) -> Given:
     """All items in memory; broken ones are listed."""
-    from likewise.datasets.chunks import collect
+    from likewise.datasets.items import collect
 
     return _given(collect(stream), stream)
 

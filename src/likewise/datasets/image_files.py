@@ -14,9 +14,8 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from likewise.datasets.chunks import ItemStream, collect
 from likewise.datasets.images import LARGEST_SIDE, UnreadableImage, read_image
-from likewise.datasets.items import Items
+from likewise.datasets.items import Items, ItemStream, collect
 from likewise.errors import InputError
 
 CHUNK = 1024  # images read between two copies into the whole

@@ -22,8 +22,7 @@ import torch
 from torch import Tensor
 
 from likewise.datasets.array_on_disk import ArrayOnDisk
-from likewise.datasets.chunks import ItemStream
-from likewise.datasets.items import Items
+from likewise.datasets.items import Items, ItemStream
 from likewise.distributed import from_first
 from likewise.errors import InputError
 from likewise.storage.atomic_files import open_atomically
