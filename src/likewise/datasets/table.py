@@ -16,9 +16,8 @@ from torch import Tensor
 
 from likewise.datasets.csv_rows import CsvRows
 from likewise.datasets.features import as_float
-from likewise.datasets.ids import own_ids
 from likewise.datasets.items import Items, ItemStream, collect
-from likewise.datasets.labels import number_labels
+from likewise.datasets.labels import number_labels, own_ids
 from likewise.datasets.parquet_rows import ParquetRows
 from likewise.errors import InputError
 
