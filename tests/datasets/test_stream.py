@@ -15,7 +15,7 @@ import pytest
 import torch
 from PIL import Image
 
-from likewise.datasets import Items, csv_rows, image_files, load_items, open_items
+from likewise.datasets import Items, image_files, load_items, open_items, table_rows
 from likewise.errors import InputError
 
 FEATURES = np.random.default_rng(0).normal(size=(23, 4)).astype(np.float32)
@@ -129,7 +129,7 @@ def test_npy_is_never_whole_in_memory(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("kind", ["csv", "parquet"])
 def test_tables_are_never_whole_in_memory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kind: str) -> None:
-    monkeypatch.setattr(csv_rows, "BLOCK", 2**14)
+    monkeypatch.setattr(table_rows, "BLOCK", 2**14)
     path = tmp_path / f"t.{kind}"
     table = pa.table({f"f{place}": np.random.default_rng(place).normal(size=20_000) for place in range(20)})
     if kind == "csv":

@@ -1,29 +1,72 @@
-"""A table in a CSV file: the first line names the columns. Arrow reads it; every refusal names the line."""
+"""The rows of a table in a CSV or Parquet file; every refusal names the line or row."""
 
 from __future__ import annotations
 
 import csv
+import reprlib
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from itertools import islice, pairwise
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.csv
+import pyarrow.parquet
 from numpy.typing import NDArray
 
-from likewise.datasets.features import as_float, features_of, is_usable, refusal
-from likewise.errors import InputError
+from likewise.errors import InputError, reading_as
 
-BLOCK = 2**22  # bytes that are read at a time
+BLOCK = 2**22  # bytes of a CSV file that are read at a time
+BUFFER = 2**16  # bytes of each column of a Parquet file that are read at a time
 SAMPLE = 100  # rows that are looked at to tell what the columns hold
 BOOLEANS = frozenset(("true", "True", "TRUE", "false", "False", "FALSE"))  # as Arrow knows them
 SPECTRUM = 8  # so many numbers in order can be names: wavelengths, say
 
 
+def as_float(text: str) -> float | None:
+    """The number that a text is, if it is one.
+
+    >>> as_float(" 1e3 "), as_float("-inf"), as_float("1_000"), as_float("one"), as_float("")
+    (1000.0, -inf, None, None, None)
+    """
+    try:
+        return float(text) if text.isascii() and "_" not in text else None
+    except ValueError:
+        return None
+
+
+def is_usable(text: str) -> bool:
+    """Whether a text is a number that float32 can hold."""
+    value = as_float(text)
+    with np.errstate(over="ignore"):
+        return value is not None and bool(np.isfinite(np.float32(value)))
+
+
+def features_of(batch: Any, columns: Sequence[str]) -> NDArray[np.float32]:
+    """The columns of an Arrow batch as (rows, columns); what is missing is NaN, what is too large is infinite."""
+    features = np.empty((batch.num_rows, len(columns)), dtype=np.float32)
+    with np.errstate(over="ignore"):
+        for place, name in enumerate(columns):
+            values = batch.column(name).cast(pa.float64(), safe=False)
+            features[:, place] = values.to_numpy(zero_copy_only=False)
+    return features
+
+
+def refusal(where: str, column: str, value: object) -> InputError:
+    remedy = "leave out the row or the column"
+    if value is None or value == "":
+        return InputError(f"{where}: {column} is empty. Fill it in, or {remedy}.")
+    return InputError(f"{where}: {column} must be a finite number, got {reprlib.repr(value)}. Correct it, or {remedy}.")
+
+
 class CsvRows:
-    """Empty lines do not count as rows; a value may hold line breaks when it is quoted."""
+    """A table in a CSV file: the first line names the columns. Arrow reads it; every refusal names the line.
+
+    Empty lines do not count as rows; a value may hold line breaks when it is quoted.
+    """
 
     def __init__(self, path: Path) -> None:
         self.path = path
@@ -130,3 +173,78 @@ def _most(votes: Iterable[bool]) -> bool:
     """More than half, so that one slip in a column of numbers does not make it ids."""
     counted = list(votes)
     return 2 * sum(counted) > len(counted)
+
+
+class ParquetRows:
+    """A table in a Parquet file. Every refusal names the row, counted from 0."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        with self._open() as file:
+            self.types = {field.name: _value_type(field.type) for field in file.schema_arrow}
+            self.names = tuple(file.schema_arrow.names)
+        self.texts = {name for name, kind in self.types.items() if _is_text_type(kind)}
+
+    def place(self, row: int) -> str:
+        return f"row {row}"
+
+    def read_text(self, columns: Sequence[str]) -> tuple[int, dict[str, Any]]:
+        """The number of rows, and the columns as text."""
+        with self._open() as file:
+            table = file.read(columns=list(columns))
+            table.validate(full=True)  # that text is UTF-8, and codes have values
+            return file.metadata.num_rows, {name: self._text(name, table[name]) for name in columns}
+
+    def read_numbers(self, columns: Sequence[str], chunk: int) -> Iterator[NDArray[np.float32]]:
+        """The columns, (at most `chunk` rows, columns) at a time."""
+        with self._open() as file:
+            row = 0
+            for batch in file.iter_batches(batch_size=chunk, columns=list(columns)):
+                for name in columns:
+                    if not _is_number_type(self.types[name]):
+                        raise refusal(f"{self.path}, row {row}", name, batch.column(name)[0].as_py())
+                features = features_of(batch, columns)
+                unusable = np.argwhere(~np.isfinite(features))
+                if len(unusable):
+                    first, place = unusable[0].tolist()
+                    value = batch.column(columns[place])[first].as_py()
+                    raise refusal(f"{self.path}, row {row + first}", columns[place], value)
+                yield features
+                row += len(features)
+
+    @contextmanager
+    def _open(self) -> Iterator[Any]:
+        # Arrow would else read ahead, all the file, or whole columns of a row group.
+        with (
+            reading_as("Parquet", self.path),
+            pyarrow.parquet.ParquetFile(self.path, pre_buffer=False, buffer_size=BUFFER) as file,
+        ):
+            yield file
+
+    def _text(self, name: str, values: Any) -> Any:
+        kind = self.types[name]
+        if not (_is_text_type(kind) or _is_number_type(kind)):
+            raise InputError(f"{self.path}: {name} is of type {kind}; give text or integers, or rename the column.")
+        values = values.cast(kind)
+        if pa.types.is_floating(kind):
+            values = pc.if_else(pc.is_nan(values), None, values)
+        return values.cast(pa.string())
+
+
+def _value_type(kind: Any) -> Any:
+    return kind.value_type if pa.types.is_dictionary(kind) else kind
+
+
+def _is_text_type(kind: Any) -> bool:
+    return bool(pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_string_view(kind))
+
+
+def _is_number_type(kind: Any) -> bool:
+    types = pa.types
+    return bool(
+        types.is_integer(kind)
+        or types.is_floating(kind)
+        or types.is_boolean(kind)
+        or types.is_decimal(kind)
+        or types.is_null(kind)
+    )
