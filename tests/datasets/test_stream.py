@@ -15,7 +15,7 @@ import pytest
 import torch
 from PIL import Image
 
-from likewise.datasets import Items, image_files, load_items, open_items, table_rows
+from likewise.datasets import Items, images, load_items, open_items, table_rows
 from likewise.errors import InputError
 
 FEATURES = np.random.default_rng(0).normal(size=(23, 4)).astype(np.float32)
@@ -105,8 +105,8 @@ def test_images_are_read_when_their_chunk_is_asked_for(tmp_path: Path, monkeypat
         read.append(file)
         return read_image(file, *arguments)
 
-    read_image = image_files.read_image
-    monkeypatch.setattr(image_files, "read_image", counting)
+    read_image = images.read_image
+    monkeypatch.setattr(images, "read_image", counting)
     chunks = iter(open_items(path, chunk=5))
     assert read == []
     assert next(chunks).ids == tuple(file.relative_to(path).as_posix() for file in read)

@@ -12,8 +12,8 @@ from likewise.datasets.digits import load_digits
 from likewise.datasets.feature_set import load_feature_set
 from likewise.datasets.folder import load_folder
 from likewise.datasets.idx import load_fashion_mnist, load_idx, load_mnist
-from likewise.datasets.image_files import ImageFiles, load_images
 from likewise.datasets.imagenet import list_imagenet, random_classes
+from likewise.datasets.images import ImageFiles, load_images
 from likewise.datasets.items import DataSet, Items, ItemStream, in_pieces
 from likewise.datasets.jitter import Jitter
 from likewise.datasets.keeping import keep_on_disk

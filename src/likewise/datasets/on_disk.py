@@ -10,8 +10,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from likewise.datasets.image_files import ImageFiles
-from likewise.datasets.images import UnreadableImage, read_image
+from likewise.datasets.images import ImageFiles, UnreadableImage, read_image
 from likewise.errors import InputError
 
 
