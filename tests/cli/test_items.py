@@ -15,7 +15,7 @@ import pytest
 import torch
 
 from likewise.cli import items
-from likewise.datasets import Items, keeping
+from likewise.datasets import Items, on_disk
 from likewise.pairs import Pairs
 
 Run = Callable[..., Any]
@@ -70,7 +70,7 @@ def test_a_killed_run_on_disk_goes_on_to_the_weights_of_one_in_memory(
     killed = subprocess.run([*map(str, command), "--out", str(out)], env=alone, capture_output=True, check=False)
     assert killed.returncode == -signal.SIGKILL, killed.stderr
     with monkeypatch.context() as patched:
-        patched.setattr(keeping, "_check_room", lambda *_: pytest.fail("the items were written again"))
+        patched.setattr(on_disk, "_check_room", lambda *_: pytest.fail("the items were written again"))
         assert fit_blobs(blobs, out, "--on-disk").exit_code == 0
     assert fit_blobs(blobs, blobs / "memory").exit_code == 0
     assert_same(out, blobs / "memory")
