@@ -67,7 +67,7 @@ def test_a_damaged_file_is_named(folder: Path) -> None:
 @pytest.mark.parametrize(
     ("kind", "shape"), [(np.uint8, (7, 3, 4, 4)), (np.float32, (7, 5))], ids=["images", "features"]
 )
-def test_an_index_gives_what_the_whole_tensor_gives_of_array_on_disk(
+def test_an_index_of_an_array_gives_what_the_whole_tensor_gives(
     tmp_path: Path, kind: type, shape: tuple[int, ...], index: torch.Tensor | slice
 ) -> None:
     whole = np.random.default_rng(0).integers(0, 256, shape).astype(kind)

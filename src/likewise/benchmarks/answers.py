@@ -17,7 +17,7 @@ import torch
 from torch import Tensor, nn
 
 from likewise.datasets import load, load_feature_set
-from likewise.datasets.found import survey
+from likewise.datasets.download import survey
 from likewise.datasets.places import find
 from likewise.estimators import PairClassifier
 from likewise.pairs import Pairs

@@ -1,4 +1,4 @@
-"""`likewise data get NAME`: a set's files from its official home, resumed, checked, and renamed only when right.
+"""`likewise data`: which sets are there, and a set's files from its official home, resumed and checked.
 
 Bytes go to `FILE.part`; a cut connection goes on where it stopped; `FILE` itself appears only once the checksum fits.
 """
@@ -18,7 +18,9 @@ from pathlib import Path
 from rich.console import Console
 from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TimeRemainingColumn, TransferSpeedColumn
 
-from likewise.datasets.places import data_folder
+from likewise.datasets.cifar import CIFAR10, CIFAR100
+from likewise.datasets.idx import MNIST_FILES
+from likewise.datasets.places import data_folder, find
 from likewise.errors import InputError
 
 # How far a download has come: a bar on a terminal, a line every tenth of the way elsewhere.
@@ -224,3 +226,33 @@ def _md5(path: Path) -> str:
 
 def _say(console: Console, line: str) -> None:
     console.print(line, soft_wrap=True, highlight=False, markup=False)
+
+
+# Which data sets are there, and where.
+
+# For each set the files that it needs, each with the forms that will do; the first is what `get` downloads.
+NEEDED: dict[str, tuple[tuple[str, ...], ...]] = {
+    "mnist": tuple((f"{file}.gz", file) for file in MNIST_FILES),
+    "fashion-mnist": tuple((f"{file}.gz", file) for file in MNIST_FILES),
+    "cifar10": ((CIFAR10.archive, CIFAR10.folder),),
+    "cifar100": ((CIFAR100.archive, CIFAR100.folder),),
+    "omniglot": tuple((f"images_{part}.zip", f"images_{part}") for part in ("background", "evaluation")),
+}
+
+
+@dataclass(frozen=True)
+class Available:
+    name: str
+    paths: tuple[Path, ...]
+    missing: tuple[str, ...]
+
+
+def survey(data: Path | str | None = None) -> list[Available]:
+    """What is there of each set that comes in files; nothing is opened."""
+    found = []
+    for name, needed in NEEDED.items():
+        places = {forms[0]: find(name, forms, data) for forms in needed}
+        paths = tuple(place for place in places.values() if place is not None)
+        missing = tuple(file for file, place in places.items() if place is None)
+        found.append(Available(name, paths, missing))
+    return found
