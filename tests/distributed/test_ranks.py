@@ -13,7 +13,7 @@ import pyarrow.parquet
 import pytest
 import torch
 
-from likewise.distributed import World, agreed, from_first, share, wait_for_all, world
+from likewise.distributed import World, agreed, barrier, from_first, share, world
 from likewise.errors import InputError
 from likewise.storage.atomic_files import is_writer, open_atomically, write_atomically
 from likewise.storage.run_folder import lock_folder
@@ -50,7 +50,7 @@ def write_and_hear(folder: Path) -> dict[str, Any]:
             told = from_first(lambda: refuse("rank 0 says no") if rank == 0 else refuse("nobody asks"))
         except InputError as error:
             told = str(error)
-        wait_for_all()
+        barrier()
         return {
             "writer": is_writer(),
             "files": sorted(os.listdir(folder)),  # noqa: PTH208

@@ -153,9 +153,9 @@ def train_vat() -> Any:
 
 
 def gathered(rows: Tensor) -> Tensor:
-    from likewise.distributed import whole
+    from likewise.distributed import gather_batch
 
-    return whole(rows)
+    return gather_batch(rows)
 
 
 @pytest.mark.parametrize("size", [2, 3])

@@ -18,7 +18,15 @@ from torch.optim import Optimizer
 
 from likewise.errors import InputError
 from likewise.training import Settings
-from likewise.training.checkpoint import State, Tally, _checksum, is_there, load_checkpoint, previous, save_checkpoint
+from likewise.training.checkpoint import (
+    State,
+    Tally,
+    _checksum,
+    load_checkpoint,
+    previous,
+    restore_previous,
+    save_checkpoint,
+)
 from likewise.training.optimizers import OF_SETTINGS, build_optimizer, optimizer_tensors
 from likewise.training.settings import Optimizer as Name
 
@@ -121,7 +129,7 @@ def test_damage_is_refused_in_one_sentence_and_nothing_is_loaded(tmp_path: Path)
         with pytest.raises(InputError, match=r"c\.safetensors is damaged \(.*\); delete it to begin the run again\.$"):
             load_checkpoint(path, net, optimizer, ABOUT, 2)
         with pytest.raises(InputError, match=r"c\.safetensors is damaged \(.*\); delete it to begin the run again\.$"):
-            is_there(path)
+            restore_previous(path)
     assert all(torch.equal(a, b) for a, b in zip(net.state_dict().values(), before, strict=True))
     assert not optimizer_tensors(optimizer)
 
@@ -133,13 +141,13 @@ def test_every_flipped_bit_of_the_facts_is_seen(tmp_path: Path) -> None:
     for place in range(start, end):
         path.write_bytes(flipped(content, place))
         with pytest.raises(InputError, match="is damaged"):
-            is_there(path)
+            restore_previous(path)
 
 
 def test_the_one_before_is_kept_and_takes_the_place_of_a_damaged_one(tmp_path: Path) -> None:
     path = saved(tmp_path)
     first = path.read_bytes()
-    assert is_there(path)
+    assert restore_previous(path)
     assert not previous(path).exists()
     net, optimizer = trained("adam", 3)
     save_checkpoint(path, dataclasses.replace(state(), epoch=2), net, optimizer, ABOUT)
@@ -149,9 +157,9 @@ def test_the_one_before_is_kept_and_takes_the_place_of_a_damaged_one(tmp_path: P
         path.write_bytes(damaged)
         previous(path).write_bytes(first)
         with pytest.warns(
-            UserWarning, match=r"c\.safetensors is damaged .*; the run goes on from the checkpoint before"
+            UserWarning, match=r"c\.safetensors is damaged .*; the run resumes from the checkpoint before"
         ):
-            assert is_there(path)
+            assert restore_previous(path)
         assert (path.read_bytes(), previous(path).exists()) == (first, False)
         assert load_checkpoint(path, net, optimizer, ABOUT, 2).epoch == 1
 
@@ -159,10 +167,10 @@ def test_the_one_before_is_kept_and_takes_the_place_of_a_damaged_one(tmp_path: P
 def test_a_kill_between_two_renames_is_nothing_to_speak_of(tmp_path: Path) -> None:
     path = saved(tmp_path)
     path.rename(previous(path))
-    assert is_there(path)
+    assert restore_previous(path)
     assert load_checkpoint(path, *trained("adam", 0), ABOUT, 2).epoch == 1
     path.unlink()
-    assert not is_there(path)
+    assert not restore_previous(path)
 
 
 def test_two_damaged_ones_are_named(tmp_path: Path) -> None:
@@ -172,7 +180,7 @@ def test_two_damaged_ones_are_named(tmp_path: Path) -> None:
     with pytest.raises(
         InputError, match=r"c\.safetensors is damaged .* and .*c\.previous\.safetensors is damaged .*both to"
     ):
-        is_there(path)
+        restore_previous(path)
     assert path.exists()
     assert previous(path).exists()
 
@@ -180,12 +188,12 @@ def test_two_damaged_ones_are_named(tmp_path: Path) -> None:
 def test_checkpoints_of_the_first_version_are_read(tmp_path: Path) -> None:
     path = saved(tmp_path)
     rewritten(path, {"version": 1})
-    assert is_there(path)
+    assert restore_previous(path)
     assert load_checkpoint(path, *trained("adam", 0), ABOUT, 2).epoch == 1
     content = path.read_bytes()
     path.write_bytes(flipped(content, len(content) - 9))
     with pytest.raises(InputError, match="its checksum does not fit"):
-        is_there(path)
+        restore_previous(path)
 
 
 def test_a_safetensors_file_of_another_kind_is_refused(tmp_path: Path) -> None:

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import torch
 from torch import Tensor
 
-from likewise.criteria import whole
+from likewise.criteria import dense
 from likewise.datasets import Items, normalise
 from likewise.errors import InputError
 from likewise.landscape.losses import FixedBatch
@@ -52,7 +52,7 @@ def answered_batches(
     order, known = AnswerOrder(asked, len(inputs), batch_size, seed=seed), AnswerKnowledge(pairs, implied=False)
     batches = []
     for index in order.chunks(0)[: max(1, n // batch_size)]:
-        same, weight = whole(known.among(index.numpy()), len(index))
+        same, weight = dense(known.among(index.numpy()), len(index))
         ready = channels_last(normalise(inputs[index], tuple(mean), tuple(std)))
         batches.append(FixedBatch(ready, same, weight))
     return tuple(batches)

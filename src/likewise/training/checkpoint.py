@@ -131,8 +131,8 @@ def previous(path: Path) -> Path:
     return path.with_suffix(f".previous{path.suffix}")
 
 
-def is_there(path: Path) -> bool:
-    """Whether there is a checkpoint to go on from; in place of one that is damaged or gone, the one before is put."""
+def restore_previous(path: Path) -> bool:
+    """Whether there is a checkpoint to resume from. If it is damaged or gone, the previous one takes its place."""
     damages = []
     for file in (path, previous(path)):
         if not file.exists():  # the last one is gone for a moment while it is replaced, in which a kill may come
@@ -143,7 +143,7 @@ def is_there(path: Path) -> bool:
             damages.append(f"{file} is damaged ({damage})")
             continue
         if damages:
-            warnings.warn(f"{damages[0]}; the run goes on from the checkpoint before it.", stacklevel=2)
+            warnings.warn(f"{damages[0]}; the run resumes from the checkpoint before it.", stacklevel=2)
         if file != path:
             file.replace(path)
         return True

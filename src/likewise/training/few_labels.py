@@ -17,7 +17,7 @@ import torch
 from torch import Tensor, nn
 
 from likewise.datasets import Jitter, Strong
-from likewise.distributed import share_at_hand
+from likewise.distributed import current_share
 from likewise.networks import SimilarityModule
 from likewise.supervision import label_objective
 from likewise.supervision.semi import Aids, AveragedNetwork, Method, natural_weights, semi_objective
@@ -50,7 +50,7 @@ class TwoViews:
         return cls(pile.augment, Jitter(NOISE, pile.std or (1.0,) * pile.inputs.shape[1]), labelled)
 
     def __call__(self, inputs: Tensor, generator: torch.Generator) -> Tensor:
-        own = share_at_hand(len(inputs))
+        own = current_share(len(inputs))
         weak, strong = inputs.tensor_split([own.before(self.labelled + (own.whole - self.labelled) // 2)])
         strong = self.strong(strong, generator) if len(strong) else strong
         weak = self.gentle(weak, generator) if self.gentle is not None and len(weak) else weak

@@ -12,7 +12,7 @@ from types import FrameType
 import torch
 from torch import Tensor, nn
 
-from likewise.distributed import whole, world
+from likewise.distributed import gather_batch, world
 from likewise.errors import InputError
 from likewise.training.batches import Batch
 from likewise.training.settings import Settings
@@ -77,7 +77,7 @@ def check_loss(loss: float, logits: Tensor, batch: Batch, settings: Settings, pl
     """Raise Diverged unless the loss is finite."""
     if math.isfinite(loss):
         return
-    bad = whole(~torch.isfinite(batch.inputs).flatten(1).all(1))  # (b,)
+    bad = gather_batch(~torch.isfinite(batch.inputs).flatten(1).all(1))  # (b,)
     if bad.any():
         cause = f"input {int(batch.index[bad][0])} contains NaN or infinity; repair it or leave it out"
     elif torch.isfinite(logits).all():

@@ -18,7 +18,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn.functional import cross_entropy, pad
 
-from likewise.distributed import share_at_hand
+from likewise.distributed import current_share
 from likewise.supervision.labels import LabelledBatch
 
 MOST = 0.999
@@ -88,7 +88,7 @@ class BatchSeen:
 
     @property
     def _labelled_here(self) -> int:
-        return share_at_hand(len(self.inputs)).before(self.labelled)
+        return current_share(len(self.inputs)).before(self.labelled)
 
     @property
     def item_logits(self) -> Tensor:
