@@ -174,7 +174,7 @@ def tiles_of(b: int, rank: int = 0, ranks: int = 1) -> tuple[tuple[slice, slice]
     >>> tiles_of(300)
     ((slice(0, 256, None), slice(0, 256, None)), (slice(0, 256, None), slice(256, 300, None)),
      (slice(256, 300, None), slice(256, 300, None)))
-    >>> [[rows.start for rows, columns in places(100, rank, 2) if rows == columns] for rank in range(2)]
+    >>> [[rows.start for rows, columns in tiles_of(100, rank, 2) if rows == columns] for rank in range(2)]
     [[0, 75], [25, 50]]
     """
     cover = []
