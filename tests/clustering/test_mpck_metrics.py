@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 from scipy.optimize import minimize
 
-from likewise.clustering import local_metric
+from likewise.clustering import mpck_metrics
 from likewise.clustering.distances import farthest_pair
-from likewise.clustering.local_metric import Metric, Spread, distances_under, improve, spread, spread_of_pairs
+from likewise.clustering.mpck_metrics import Metric, Spread, distances_under, improve, spread, spread_of_pairs
 
 RANDOM = np.random.default_rng(0)
 ITEMS = RANDOM.normal(size=(20, 3)) * [1.0, 2.0, 5.0]
@@ -28,7 +28,7 @@ def test_spreads_are_sums_over_rows_and_pairs(full: bool) -> None:
 @pytest.mark.parametrize("n_pairs", [0, 5, 300])  # few are listed, many are taken from the products of all
 @pytest.mark.parametrize("full", [False, True])
 def test_distances_under_several_metrics(full: bool, n_pairs: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(local_metric, "AT_ONCE", 6)  # two pairs a block
+    monkeypatch.setattr(mpck_metrics, "AT_ONCE", 6)  # two pairs a block
     ends, diagonals = RANDOM.integers(0, 20, (n_pairs, 2)), RANDOM.uniform(0.5, 2, (4, 3))
     metrics = [Metric(np.diag(A) if full else A) for A in diagonals]
     expected = [[((ITEMS[i] - ITEMS[j]) ** 2 * A).sum() for A in diagonals] for i, j in ends]
@@ -90,8 +90,8 @@ def test_several_farthest_pairs_share_the_weight_of_the_broken_cannot_links(full
     S, far = spread(ITEMS, np.ones(20), full=True), np.array([[1.0, 2.0, -1.0], [0.5, -3.0, 4.0], [2.0, 0.0, 1.0]])
     expected = S + 24.0 * (far[:, :, None] * far[:, None, :]).mean(axis=0) + 20.0 * 0.1 * np.eye(3)
     if full:
-        found = local_metric._minimiser(Spread(S, c=24.0, n=20.0), far, 0.1)
+        found = mpck_metrics._minimiser(Spread(S, c=24.0, n=20.0), far, 0.1)
         np.testing.assert_allclose(found, 20.0 * np.linalg.inv(expected))
     else:
-        found = local_metric._minimiser(Spread(S.diagonal(), c=24.0, n=20.0), far, 0.1)
+        found = mpck_metrics._minimiser(Spread(S.diagonal(), c=24.0, n=20.0), far, 0.1)
         np.testing.assert_allclose(found, 20.0 / expected.diagonal())
