@@ -34,8 +34,8 @@ from sklearn.metrics import adjusted_rand_score
 import likewise
 from likewise.clustering import CSP, ITML, MMC, COPKMeans, KMeans, MPCKMeans, PCKMeans, read_constraints
 from likewise.clustering.csp import EPSILON
+from likewise.clustering.distances import neighbour_graph
 from likewise.clustering.logdet import Bounds
-from likewise.clustering.neighbour_graph import neighbour_graph
 from likewise.clustering.pck_means import objective
 from likewise.clustering.penalised import means
 from likewise.pairs import Pairs

@@ -10,7 +10,7 @@ from sklearn.metrics import adjusted_rand_score
 
 from likewise import Pairs
 from likewise.clustering import SKMS, SKKm, read_constraints
-from likewise.clustering.gaussian_kernel import all_distances
+from likewise.clustering.distances import all_distances
 from likewise.clustering.skms import reaches, shift_to_modes, usual_place
 
 blob = np.repeat(np.arange(6), 10)

@@ -33,9 +33,18 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from likewise.atomic import atomic
 from likewise.clustering.constraints import Constraints, Contradictions, Floats, as_it_multiplies, read_constraints
-from likewise.clustering.hyperparameters import ABOVE_0, COUNT, FROM_0, Rules, number_where, one_of
 from likewise.clustering.k_means import fit_centres
-from likewise.clustering.method import Seed, check_items, warn_unless
+from likewise.clustering.method import (
+    ABOVE_0,
+    COUNT,
+    FROM_0,
+    Rules,
+    Seed,
+    check_items,
+    number_where,
+    one_of,
+    warn_unless,
+)
 from likewise.errors import InputError
 from likewise.pairs import Pairs
 

@@ -26,12 +26,10 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from likewise.atomic import atomic
 from likewise.clustering.constraints import Constraints, Contradictions, Floats, Ints, read_constraints
-from likewise.clustering.hyperparameters import COUNT, Rules, one_of, whole_from
 from likewise.clustering.k_means import nearest
-from likewise.clustering.method import Seed, check_items, warn_unless
+from likewise.clustering.method import COUNT, Rules, Seed, check_items, one_of, warn_unless, whole_from
 from likewise.clustering.pck_means import PCKMeans
-from likewise.clustering.penalised import means, settle
-from likewise.clustering.starts import starts
+from likewise.clustering.penalised import means, reassign, starts
 from likewise.errors import InputError
 from likewise.pairs import Pairs, answers_about
 
@@ -145,7 +143,7 @@ class COPKMeans(ClusterMixin, BaseEstimator):  # type: ignore[misc]
         forbidding = 2 * max(float(np.ptp(cost)), 1.0)  # no gain is worth a broken cannot-link
         links = csr_array(-forbidding * apart)
         costs = cost - links @ np.eye(self.n_clusters)[coloured]
-        return settle(costs, coloured, links, lambda h, j, entries: links.data[entries])
+        return reassign(costs, coloured, links, lambda h, j, entries: links.data[entries])
 
     def _that_fit(self, items: Floats, pairs: Pairs, random: np.random.RandomState) -> tuple[Constraints, Ints]:
         """Constraints that K clusters can keep, and labels that do."""

@@ -23,11 +23,9 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from likewise.atomic import atomic
 from likewise.clustering.constraints import Contradictions, read_constraints
-from likewise.clustering.hyperparameters import ABOVE_0, COUNT, FROM_0, YES_OR_NO, Rules, one_of
-from likewise.clustering.method import Seed, check_items, warn_unless
+from likewise.clustering.method import ABOVE_0, COUNT, FROM_0, YES_OR_NO, Rules, Seed, check_items, one_of, warn_unless
 from likewise.clustering.mpck_metrics import Metric, MetricPenalties
-from likewise.clustering.penalised import means
-from likewise.clustering.starts import starts
+from likewise.clustering.penalised import means, starts
 from likewise.pairs import Pairs
 
 Shape = Literal["diagonal", "full"]

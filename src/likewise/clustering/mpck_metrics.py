@@ -11,8 +11,7 @@ from scipy.sparse import csr_array
 
 from likewise.clustering.constraints import Constraints, Floats, Ints
 from likewise.clustering.distances import AT_ONCE, DENSE, far_pair, farthest_pair, squared_distances
-from likewise.clustering.penalised import Neighbourhoods, settle
-from likewise.clustering.starts import linked_inside, neighbourhoods
+from likewise.clustering.penalised import Neighbourhoods, linked_inside, neighbourhoods, reassign
 
 # A metric that is learned in closed form: a positive weight for each feature (d,), or a matrix (d, d).
 #
@@ -55,7 +54,7 @@ class Metric(NamedTuple):
         return self.squared(items[first] - items[second])
 
 
-class Spread(NamedTuple):
+class Scatter(NamedTuple):
     """What a metric is made from."""
 
     S: Floats  # (d,) or (d, d)
@@ -68,23 +67,23 @@ class Spread(NamedTuple):
         return float((metric.A * self.S).sum()) + far - self.n * metric.volume(r)
 
 
-def spread(difference: Floats, weight: Floats, full: bool) -> Floats:
+def scatter(difference: Floats, weight: Floats, full: bool) -> Floats:
     """The weighted sum of squares (d,) or of outer products (d, d) of rows (m, d)."""
     return np.asarray(difference.T @ (weight[:, None] * difference) if full else weight @ difference**2)
 
 
-def spread_of_pairs(items: Floats, ends: Ints, weight: Floats, full: bool) -> Floats:
+def scatter_of_pairs(items: Floats, ends: Ints, weight: Floats, full: bool) -> Floats:
     """The same of differences of items, a block of pairs at a time."""
     d = items.shape[1]
     total = np.zeros((d, d) if full else d)
     rows = max(AT_ONCE // d, 1)
     for start in range(0, len(ends), rows):
         i, j = ends[start : start + rows].T
-        total += spread(items[i] - items[j], weight[start : start + rows], full)
+        total += scatter(items[i] - items[j], weight[start : start + rows], full)
     return total
 
 
-def improve(metric: Metric, made: Spread, items: Floats, r: float, separated: bool) -> Metric:
+def improve(metric: Metric, made: Scatter, items: Floats, r: float, separated: bool) -> Metric:
     """A metric with a lower G, or the one given; where none of the items are there to learn from, the one given."""
     if not made.n:
         return metric
@@ -121,11 +120,11 @@ def distances_under(metrics: Sequence[Metric], items: Floats, ends: Ints) -> Flo
     return apart
 
 
-def _minimiser(made: Spread, far: Floats, r: float) -> Floats:
+def _minimiser(made: Scatter, far: Floats, r: float) -> Floats:
     """n (S + c mean of v v' + n r I)^-1, v the rows of `far`; S may be indefinite: what is below n r is set to it."""
     full = made.S.ndim == 2
     least = made.n * r
-    total = made.S + spread(far, np.full(len(far), made.c / len(far)), full)
+    total = made.S + scatter(far, np.full(len(far), made.c / len(far)), full)
     if not full:
         return np.asarray(made.n / np.maximum(total + least, least))
     size, axes = np.linalg.eigh(total)
@@ -191,7 +190,7 @@ class MetricPenalties:
         apart = distances_under(metrics, items, ends)
         inside = np.abs(credit)[:, None] * apart + np.minimum(credit, 0.0)[:, None] * widest  # (m, metrics)
         inside = np.broadcast_to(inside, (len(ends), len(centres)))
-        return settle(cost, labels, links, pull, Neighbourhoods(self.group, ends, inside))
+        return reassign(cost, labels, links, pull, Neighbourhoods(self.group, ends, inside))
 
     def _costs(self, metrics: Sequence[Metric], labels: Ints, centres: Floats) -> tuple[Floats, list[Floats]]:
         """(n, K) What each item pays in each cluster while the others stay, and the squared norms under each metric.
@@ -222,7 +221,7 @@ class MetricPenalties:
             sizes.append(size)
         return cost, sizes
 
-    def _spreads(self, metrics: Sequence[Metric], labels: Ints, centres: Floats) -> list[Spread]:
+    def _spreads(self, metrics: Sequence[Metric], labels: Ints, centres: Floats) -> list[Scatter]:
         """What each metric is made from: the items of its clusters, and the broken pairs that it is asked about."""
         given, full = self.given, metrics[0].A.ndim == 2
         apart = labels[given.must_link[:, 0]] != labels[given.must_link[:, 1]]
@@ -233,12 +232,12 @@ class MetricPenalties:
         made = []
         for g in range(len(metrics)):
             _, members = self._under(g, metrics, labels, len(centres))
-            S = spread(self.items[members] - centres[labels[members]], np.ones(len(members)), full)
+            S = scatter(self.items[members] - centres[labels[members]], np.ones(len(members)), full)
             here = slice(None) if len(metrics) == 1 else labels[must[:, 0]] == g
-            S = S + spread_of_pairs(self.items, must[here], must_weight[here], full)
+            S = S + scatter_of_pairs(self.items, must[here], must_weight[here], full)
             here = slice(None) if len(metrics) == 1 else labels[cannot[:, 0]] == g
-            S = S - spread_of_pairs(self.items, cannot[here], cannot_weight[here], full)
-            made.append(Spread(S, float(cannot_weight[here].sum()), float(len(members))))
+            S = S - scatter_of_pairs(self.items, cannot[here], cannot_weight[here], full)
+            made.append(Scatter(S, float(cannot_weight[here].sum()), float(len(members))))
         return made
 
     @staticmethod

@@ -20,11 +20,21 @@ from sklearn.base import BaseEstimator, ClusterMixin
 
 from likewise.atomic import atomic
 from likewise.clustering.constraints import Constraints, Contradictions, Floats, read_constraints
-from likewise.clustering.gaussian_kernel import all_distances, factor, locally_scaled
-from likewise.clustering.hyperparameters import ABOVE_0, COUNT, FROM_0, SHARE, Rules, number_where, or_none
+from likewise.clustering.distances import all_distances, factor, locally_scaled
 from likewise.clustering.kernel_k_means import kernel_k_means
 from likewise.clustering.logdet import learn_metric
-from likewise.clustering.method import Seed, check_items, warn_unless
+from likewise.clustering.method import (
+    ABOVE_0,
+    COUNT,
+    FROM_0,
+    SHARE,
+    Rules,
+    Seed,
+    check_items,
+    number_where,
+    or_none,
+    warn_unless,
+)
 from likewise.pairs import Pairs
 
 

@@ -24,9 +24,8 @@ from sklearn.base import BaseEstimator, ClusterMixin
 
 from likewise.atomic import atomic
 from likewise.clustering.constraints import Constraints, Contradictions, Floats, Ints, read_constraints
-from likewise.clustering.gaussian_kernel import all_distances
-from likewise.clustering.hyperparameters import ABOVE_0, COUNT, FROM_0, SHARE, Rules, or_none
-from likewise.clustering.method import check_items, warn_unless
+from likewise.clustering.distances import all_distances
+from likewise.clustering.method import ABOVE_0, COUNT, FROM_0, SHARE, Rules, check_items, or_none, warn_unless
 from likewise.clustering.skms_kernel import learn_kernel
 from likewise.pairs import Pairs
 
