@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from scipy.stats import binomtest
 
-from likewise.evaluation import item_bootstrap, share_interval, wilson
+from likewise.evaluation import intervals, share_interval, wilson
 
 
 def test_answers_that_share_no_item_are_independent() -> None:
@@ -26,7 +27,7 @@ def misplaced(seed: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
 
 
 def test_the_truth_is_inside_where_items_are_right_or_wrong_as_a_whole(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(item_bootstrap, "DRAWS", 200)
+    monkeypatch.setattr(intervals, "DRAWS", 200)
     trials, inside = 60, {"items": 0, "answers": 0}
     for seed in range(trials):
         hit, left, right = misplaced(seed)
@@ -49,3 +50,36 @@ def test_without_a_mistake_only_answers_without_a_shared_item_count() -> None:
 def test_a_seed_repeats() -> None:
     first, again, other = (share_interval(*misplaced(1), seed=seed) for seed in (0, 0, 1))
     assert first == again != other
+
+
+@pytest.mark.parametrize("confidence", [0.5, 0.95, 0.999])
+@pytest.mark.parametrize(("hits", "n"), [(0, 1), (1, 1), (0, 40), (40, 40), (1, 3), (149, 160), (99_999, 100_000)])
+def test_equals_scipy(hits: int, n: int, confidence: float) -> None:
+    expected = binomtest(hits, n).proportion_ci(confidence, method="wilson")
+    assert wilson(hits, n, confidence) == pytest.approx((expected.low, expected.high), abs=1e-12)
+
+
+def test_default_is_95_percent_and_no_trial_says_nothing() -> None:
+    assert wilson(7, 9) == wilson(7, 9, 0.95) != wilson(7, 9, 0.9)
+    assert wilson(0, 0) == (0.0, 1.0)
+
+
+@pytest.mark.parametrize("n", [1, 3, 7, 49, 1_000_003])
+def test_the_ends_are_exact(n: int) -> None:
+    assert wilson(0, n)[0] == 0.0
+    assert wilson(n, n)[1] == 1.0
+    assert 0 < wilson(0, n)[1] < 1
+
+
+@pytest.mark.parametrize(
+    ("hits", "n", "confidence", "message"),
+    [
+        (5, 4, 0.95, "hits must be between 0 and n, got 5 of 4"),
+        (-1, 4, 0.95, "hits must be between 0 and n, got -1 of 4"),
+        (1, 4, 95, "confidence must be between 0 and 1, got 95"),
+        (1, 4, 0, "confidence must be between 0 and 1, got 0"),
+    ],
+)
+def test_refuses(hits: int, n: int, confidence: float, message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        wilson(hits, n, confidence)
