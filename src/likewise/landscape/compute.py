@@ -12,11 +12,10 @@ from torch import Tensor, nn
 
 from likewise.datasets import Items
 from likewise.errors import InputError
-from likewise.landscape.directions import Biases
-from likewise.landscape.fixed_batches import labelled_batches
 from likewise.landscape.grid import Part, compute_rows
 from likewise.landscape.job import BatchNorm, Job, Span, make_job
-from likewise.landscape.losses import LOSSES, FixedBatch, chance_level
+from likewise.landscape.losses import LOSSES, FixedBatch, chance_level, labelled_batches
+from likewise.landscape.plane import Biases
 from likewise.landscape.runs import open_runs
 from likewise.landscape.surface import Surface
 from likewise.storage.records import as_json, first_difference

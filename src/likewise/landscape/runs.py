@@ -12,8 +12,7 @@ from torch import nn
 
 from likewise.datasets import DataSet, load
 from likewise.errors import InputError
-from likewise.landscape.fixed_batches import labelled_batches
-from likewise.landscape.losses import FixedBatch
+from likewise.landscape.losses import FixedBatch, labelled_batches
 from likewise.networks import build
 from likewise.storage.records import read_json
 

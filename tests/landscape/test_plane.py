@@ -9,8 +9,7 @@ import torch
 from torch import nn
 
 from likewise.errors import InputError
-from likewise.landscape.directions import mutual_plane, random_direction, random_plane
-from likewise.landscape.plane import weights_of
+from likewise.landscape.plane import mutual_plane, random_direction, random_plane, weights_of
 
 Lively = Callable[..., nn.Module]
 

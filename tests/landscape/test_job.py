@@ -9,7 +9,7 @@ import torch
 from torch import Tensor, nn
 
 from likewise.errors import InputError
-from likewise.landscape.alignment import aligned, output_order
+from likewise.landscape.job import aligned, output_order
 from likewise.landscape.losses import FixedBatch, mean_loss
 from likewise.networks import MLP
 
