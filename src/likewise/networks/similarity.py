@@ -12,8 +12,7 @@ from torch import Tensor, nn
 
 from likewise.distributed import gather_batch
 from likewise.errors import InputError
-from likewise.networks.cosine_head import CosineHead
-from likewise.networks.pair_head import PairHead, at_least_float32
+from likewise.networks.heads import CosineHead, PairHead, at_least_float32
 
 BATCH_NORMS = (nn.BatchNorm1d, nn.BatchNorm2d, nn.BatchNorm3d)
 
