@@ -37,7 +37,7 @@ class LabelKnowledge:
     """Labels, of which only same or different is used; -1 and -100 are unknown.
 
     >>> LabelKnowledge(np.array([4, 4, -1])).among([0, 1, 2]).tile(slice(0, 1), slice(0, 3))
-    Told(different=tensor([[0., 0., 1.]]), weight=tensor([[1., 1., 0.]]))
+    TableTile(different=tensor([[0., 0., 1.]]), weight=tensor([[1., 1., 0.]]))
     """
 
     def __init__(self, labels: NDArray[np.int64], weight: NDArray[np.float32] | None = None) -> None:
@@ -108,7 +108,7 @@ class AnswerKnowledge:
 
     >>> pairs = Pairs.from_arrays([(0, 1), (1, 2)], [1, 0])
     >>> AnswerKnowledge(pairs).among([0, 2]).tile(slice(0, 1), slice(1, 2))
-    Told(different=tensor([[True]]), weight=tensor([[True]]))
+    TableTile(different=tensor([[True]]), weight=tensor([[True]]))
     >>> AnswerKnowledge(pairs, implied=False).among([0, 2]).tile(slice(0, 1), slice(1, 2)).weight
     tensor([[0.]])
     """

@@ -1,4 +1,4 @@
-"""A first partition of a pile by spectral clustering: which items the similarity, taken as a whole, puts together.
+"""Partitions of a pile by spectral clustering, and their consensus: each is an opinion on which items are the same.
 
     A = exp((cos - 1) / width),  D = diag(A 1),  U = the K largest eigenvectors of D^-1/2 A D^-1/2, rows of length 1
 
@@ -8,7 +8,7 @@ with A_ii = 0. k-means in U then sees what single pairs do not show: that two it
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 
 import numpy as np
@@ -16,6 +16,9 @@ from numpy.typing import NDArray
 from scipy.linalg import eigh
 from scipy.sparse.linalg import ArpackNoConvergence, eigsh
 from sklearn.cluster import AgglomerativeClustering, KMeans
+from torch import Tensor, nn
+
+from likewise.supervision.answers import AnsweredBatch
 
 Floats = NDArray[np.floating]
 Labels = NDArray[np.int64]
@@ -109,3 +112,33 @@ def k_means(points: Floats, n_classes: int, seed: int = 0) -> Labels:
     ]
     labels: Labels = min(found, key=lambda one: one.inertia_).labels_.astype(np.int64)
     return labels
+
+
+# Several partitions of a pile, each an opinion: two items are the same as far as the opinions agree that they are.
+#
+#     S(i, j) = share of the partitions that have i and j in one cluster
+#
+# One partition says 0 or 1 of every pair; where clusters are hard to tell apart, several differ, and S says so.
+def consensus(opinions: Tensor) -> Tensor:
+    """S (b, b) of opinions (b, R): the cluster of each item in each of R partitions.
+
+    >>> import torch
+    >>> consensus(torch.tensor([[0, 0], [0, 1], [1, 1]]))
+    tensor([[1.0000, 0.5000, 0.0000],
+            [0.5000, 1.0000, 0.5000],
+            [0.0000, 0.5000, 1.0000]])
+    """
+    return (opinions[:, None] == opinions).float().mean(2)
+
+
+def consensus_objective(
+    opinions: Tensor, criterion: Callable[[Tensor, Tensor], Tensor]
+) -> Callable[[nn.Module, AnsweredBatch], tuple[Tensor, Tensor]]:
+    """The objective for `train` of a classifier, with opinions (n, R) about all items; labels are not looked at."""
+
+    def objective(network: nn.Module, batch: AnsweredBatch) -> tuple[Tensor, Tensor]:
+        logits = network(batch.inputs)
+        same = consensus(opinions[batch.index.to(opinions.device)]).to(logits.device)
+        return criterion(logits.float(), same), logits
+
+    return objective
