@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from likewise.reporting.found import class_gallery, class_table, classes_section
+from likewise.reporting.class_gallery import class_gallery, class_table, classes_section
 from likewise.reporting.judged import SortedItems
 
 Read = Callable[[str], Any]
