@@ -50,7 +50,7 @@ def encode(
     from likewise.encoders.choice import holds_texts
     from likewise.encoders.names import PHOTO_ENCODER, text_encoder
     from likewise.encoders.stream import open_encoded
-    from likewise.files import replacing
+    from likewise.storage.atomic_files import open_atomically
 
     columns = text_columns(text)
     if encoder == "none":
@@ -62,7 +62,7 @@ def encode(
     stream = open_encoded(items, loaded, text=columns, strict=strict, verbose=True)
     stream.share_out()
     write = {".parquet": write_parquet, ".csv": _write_csv, ".npz": _write_npz}[out.suffix.lower()]
-    with writing(out, "--out"), replacing(out) as file:
+    with writing(out, "--out"), open_atomically(out) as file:
         n = write(file, _tables(stream))
     facts = loaded.facts
     list_broken(stream.broken, "text" if facts["takes"] == "texts" else "image")

@@ -12,10 +12,8 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from likewise.datasets.chunks import ItemStream
-from likewise.datasets.image_files import ImageFiles
-from likewise.datasets.images import SUFFIXES
-from likewise.datasets.items import Items
+from likewise.datasets.images import SUFFIXES, ImageFiles
+from likewise.datasets.items import Items, ItemStream
 from likewise.errors import InputError
 
 

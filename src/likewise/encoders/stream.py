@@ -15,7 +15,7 @@ from likewise.datasets.folder import list_files
 from likewise.datasets.items import Items
 from likewise.datasets.stream import ARRAY_SUFFIXES
 from likewise.datasets.texts import Texts, load_texts
-from likewise.distributed import wait_for_all, world
+from likewise.distributed import barrier, world
 from likewise.encoders.encoder import Encoder
 from likewise.encoders.progress import showing
 from likewise.errors import InputError
@@ -86,7 +86,7 @@ def open_encoded(
         with showing(f"Encoding with {encoder.pretrained.name}, a part of {mine.size}", n_own, verbose) as advance:
             for start in own:
                 encoder.encode(source.part(start, min(start + chunk, source.n_items)), advance)
-        wait_for_all()
+        barrier()
 
     names = source.ids if path.is_dir() else ()  # items of a folder may be left out, those of a file may not
     return EncodedStream(source.n_items, read, names, 4 * encoder.pretrained.width, share_out=share_out)

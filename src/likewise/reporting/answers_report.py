@@ -9,11 +9,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from likewise.evaluation import PairAccuracy, calibration, hard_answers, pair_accuracy, share_interval
-from likewise.reporting.curves import History
+from likewise.reporting.class_gallery import classes_section
+from likewise.reporting.curves import History, curve_section
 from likewise.reporting.drawing import both_sizes
-from likewise.reporting.found import classes_section
 from likewise.reporting.gallery import Pictures
-from likewise.reporting.history import curve_section
 from likewise.reporting.judged import JudgedAnswers, SortedItems
 from likewise.reporting.page import card, card_row, count, section, share_card, write_page
 from likewise.reporting.reliability import in_words, reliability_diagram
