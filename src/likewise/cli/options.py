@@ -114,6 +114,15 @@ EncoderName = Annotated[
         autocompletion=_starting_with(ENCODERS),
     ),
 ]
+EncoderMoved = Annotated[
+    str | None,
+    typer.Option(
+        "--encoder",
+        metavar="NAME",
+        help="The pretrained network that the run was fitted with, if it is not where it was.",
+        show_default=False,
+    ),
+]
 TextColumns = Annotated[
     str | None,
     typer.Option(

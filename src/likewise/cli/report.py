@@ -10,10 +10,10 @@ import typer
 
 from likewise.cli.answers_page import write_answers_page
 from likewise.cli.discovery_page import write_discovery_page
-from likewise.cli.fitted import Fit, items_of, items_sha256, require_fit
+from likewise.cli.fitted import Fit, columns_of, items_of, items_sha256, require_fit
 from likewise.cli.items import Given, check_shape, open_for, read_or_keep
 from likewise.cli.labels_page import write_labels_page
-from likewise.cli.options import ItemsMoved, RunFolder
+from likewise.cli.options import EncoderMoved, ItemsMoved, RunFolder
 from likewise.cli.places import check_file
 from likewise.errors import InputError
 
@@ -21,6 +21,7 @@ from likewise.errors import InputError
 def report(
     run: RunFolder,
     items: ItemsMoved = None,
+    encoder: EncoderMoved = None,
     out: Annotated[
         Path | None, typer.Option(help="Write to this .html file; RUN/report.html by default.", show_default=False)
     ] = None,
@@ -33,7 +34,7 @@ def report(
     from likewise.estimators import PairClassifier, SemiSupervisedClassifier, load_classifier
 
     model, path = load_classifier(run), items_of(run, items)
-    stream = open_for(model, path, columns=fit.columns)
+    stream = open_for(model, path, columns=columns_of(run, model), encoder=encoder)
     given = read_or_keep(stream, run / "items", [path / name for name in stream.names] or [path])
     check_shape(given.items, model, path)
     _check_unchanged(given, fit, path)

@@ -54,6 +54,14 @@ def text_columns(path: Path) -> tuple[str, ...]:
     return tuple(name for name in rows.names if name in rows.texts and name not in (ids, label))
 
 
+def text_features(path: Path) -> tuple[str, ...]:
+    """The columns of text in a table that `load_table` would refuse; the only one may be its ids."""
+    rows, texts = table.open_rows(path), text_columns(path)
+    named = [table.called(names, rows.names) for names in (table.ID_NAMES, table.LABEL_NAMES)]
+    numbers = [name for name in rows.names if name not in (*texts, *named)]
+    return () if len(texts) == 1 and named[0] is None and numbers else texts
+
+
 def _of_table(path: Path, columns: Sequence[str]) -> Texts:
     rows = table.open_rows(path)
     if not columns:

@@ -35,11 +35,12 @@ class _Source:
     name: Callable[[int], str]  # of an item, for a message
 
 
-@dataclass(eq=False)
+@dataclass(eq=False, kw_only=True)
 class EncodedStream(ItemStream):
     """Features of the items at a path; each is computed once, and then read from the encoder's cache."""
 
-    share_out: Callable[[], None] = lambda: None  # computes all features, in as many processes as there are
+    encoder: Encoder
+    share_out: Callable[[], None]  # computes all features, in as many processes as there are
 
 
 def open_encoded(
@@ -49,6 +50,7 @@ def open_encoded(
     text: Sequence[str] = (),
     strict: bool = False,
     chunk: int = CHUNK,
+    grouped: bool = False,
     verbose: bool = False,
 ) -> EncodedStream:
     """A folder of photos, an array of images, a table with columns of `text`, or a folder of .txt files, encoded.
@@ -57,10 +59,11 @@ def open_encoded(
     `broken`; with `strict` the first one is an InputError.
     """
     path = Path(path)
-    source = _texts(path, text) if encoder.pretrained.takes == "texts" else _photos(path, encoder.pretrained.name, text)
+    name, takes = encoder.pretrained.name, encoder.pretrained.takes
+    source = _texts(path, text) if takes == "texts" else _photos(path, name, text, grouped)
 
     def read(broken: list[str]) -> Iterator[Items]:
-        with showing(f"Encoding with {encoder.pretrained.name}", source.n_items, verbose) as advance:
+        with showing(f"Encoding with {name}", source.n_items, verbose) as advance:
             for start in range(0, source.n_items, chunk):
                 stop = min(start + chunk, source.n_items)
                 encoded = encoder.encode(source.part(start, stop), advance)
@@ -83,20 +86,27 @@ def open_encoded(
             return
         own = range(mine.rank * chunk, source.n_items, mine.size * chunk)
         n_own = sum(min(start + chunk, source.n_items) - start for start in own)
-        with showing(f"Encoding with {encoder.pretrained.name}, a part of {mine.size}", n_own, verbose) as advance:
+        with showing(f"Encoding with {name}, a part of {mine.size}", n_own, verbose) as advance:
             for start in own:
                 encoder.encode(source.part(start, min(start + chunk, source.n_items)), advance)
         barrier()
 
     names = source.ids if path.is_dir() else ()  # items of a folder may be left out, those of a file may not
-    return EncodedStream(source.n_items, read, names, 4 * encoder.pretrained.width, share_out=share_out)
+    return EncodedStream(
+        n_items=source.n_items,
+        read=read,
+        names=names,
+        item_bytes=4 * encoder.pretrained.width,
+        encoder=encoder,
+        share_out=share_out,
+    )
 
 
-def _photos(path: Path, encoder: str, text: Sequence[str]) -> _Source:
+def _photos(path: Path, encoder: str, text: Sequence[str], grouped: bool) -> _Source:
     if text:
         raise InputError(f"--text names columns of text, and {encoder} takes photos; give an encoder of texts.")
     if path.is_dir():
-        files = list_files(path)
+        files = list_files(path, grouped)
         return _Source(
             len(files.ids),
             lambda start, stop: [files.path(number) for number in range(start, stop)],
