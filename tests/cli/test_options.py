@@ -20,8 +20,7 @@ from likewise.clustering.constraints import Contradictions
 from likewise.datasets import NAMES as DATASETS
 from likewise.datasets.download import HOMES
 from likewise.networks import NAMES as NETWORKS
-from likewise.paper.ablation_entries import EPOCHS, PLAIN
-from likewise.paper.ablation_options import OPTIONS
+from likewise.paper.ablation import EPOCHS, OPTIONS, PLAIN
 from likewise.paper.answers_trials import MODELS, answers_recipes
 from likewise.paper.recipe import CRITERIA, recipes
 from likewise.paper.table4_entries import semi_recipes

@@ -212,7 +212,7 @@ def ablation(
 
     Records the errors beside those of CE and plain MCL. An entry that has a record is not run again.
     """
-    from likewise.paper.ablation_entries import select_ablation
+    from likewise.paper.ablation import select_ablation
 
     entries = select_ablation(dataset=dataset, network=network, option=option, seed=seed, epochs=epochs)
     announce("Ablation", [entry.name for entry in entries])
