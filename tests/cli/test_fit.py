@@ -156,9 +156,9 @@ def test_a_finished_run_says_so(blobs: Path, fit_blobs: Run, monkeypatch: pytest
     before = {path: path.read_bytes() for path in (blobs / "run").rglob("*") if path.is_file() and path.stem != "fit"}
     moved = fit_blobs(blobs, blobs / "run")  # the copies lie elsewhere, but hold the same
     assert moved.exit_code == 0, moved.output
-    assert f"{blobs / 'run'} is finished, by the same command." in moved.stdout
+    assert f"{blobs / 'run'} is finished: the same command wrote it." in moved.stdout
     assert json.loads((blobs / "run" / "fit.json").read_text())["items"] == str(blobs / "blobs.csv")
-    monkeypatch.setattr("likewise.cli.fitting.read_all", refuse)  # now the files are known without reading them
+    monkeypatch.setattr("likewise.cli.run.read_all", refuse)  # now the files are known without reading them
     again = fit_blobs(blobs, blobs / "run")
     assert again.exit_code == 0, again.output
     assert again.stdout == moved.stdout
@@ -181,7 +181,7 @@ def test_a_run_of_another_fit_is_refused(blobs: Path, fit_blobs: Run) -> None:
     del record["arguments"]["precision"]  # as a version without the option wrote it
     (run / "fit.json").write_text(json.dumps(record))
     assert "another --precision (auto, now bfloat16)" in refused("--precision", "bfloat16")
-    assert fit_blobs(blobs, run).stdout.startswith(f"{run} is finished, by the same command.")
+    assert fit_blobs(blobs, run).stdout.startswith(f"{run} is finished: the same command wrote it.")
     (run / "fit.json").write_text(before)
     table = (blobs / "blobs.csv").read_text()
     (blobs / "blobs.csv").write_text(table.replace("b07,", "b07,1"))

@@ -4,15 +4,14 @@ from __future__ import annotations
 
 import dataclasses
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
 from likewise.cli import fitted
-from likewise.cli.fitting import Told, class_sizes, fit_into, items_in_words, next_commands, unused_outputs
-from likewise.cli.items import Given, close_answers, find_answers, is_too_large
+from likewise.cli.items import Given, are_large, close_answers, find_answers, read_answers
 from likewise.cli.options import (
     ANSWERS,
     BatchSize,
@@ -31,10 +30,11 @@ from likewise.cli.options import (
     UnitLength,
 )
 from likewise.cli.processes import take_part
+from likewise.cli.run import open_run
+from likewise.cli.words import class_sizes, items_in_words, next_commands, unused_outputs
 from likewise.errors import InputError
 
 if TYPE_CHECKING:
-    from likewise.datasets import ItemStream
     from likewise.estimators import PairClassifier
     from likewise.pairs import LargeAnswers, Pairs
 
@@ -87,6 +87,9 @@ def fit(
 ) -> None:
     """Learn classes from same-or-different answers about your items."""
     take_part(processes, sync_batch_norm)
+
+    from likewise.datasets import open_items
+
     arguments = {
         "classes": classes,
         "network": network,
@@ -105,33 +108,22 @@ def fit(
         "device": device,
         "precision": precision,
     }
-    fit_into(
-        out,
-        items,
-        Told(pairs, lambda stream: _read(pairs, stream, out, arguments), _unit, fitted.answers_sha256),
-        lambda given, answers: _learn(items, given, answers, out, arguments),
-        command="fit",
-        arguments=arguments,
-        strict=strict,
-        on_disk=on_disk,
-    )
-
-
-def _read(
-    path: Path, stream: ItemStream, out: Path, arguments: dict[str, Any]
-) -> Callable[[Given], Pairs | LargeAnswers]:
-    from likewise.pairs import Pairs
-    from likewise.pairs.large import memory_for
-
-    begun, closed = (out / "fit.json").exists(), (out / "answers").exists()
-    if closed if begun else is_too_large(memory_for(path)):  # a run goes on as it was begun, wherever it does
-        if arguments["noise"] not in (0, "auto"):
-            raise InputError(f"{path} is too large to be read whole, which --noise needs; leave it out.")
-        return lambda given: close_answers(path, given, out / "answers", arguments["held_out"], arguments["seed"])
-    answers = Pairs.read(path)
-    if stream.names:
-        answers.index(stream.names)
-    return lambda given: find_answers(_merged(answers), given)
+    with open_run(out, "fit", arguments) as run:
+        stream = open_items(items, size=size, channels=1 if grey else 3, strict=strict)
+        large = are_large(pairs, out)
+        if large and arguments["noise"] not in (0, "auto"):
+            raise InputError(f"{pairs} is too large to be read whole, which --noise needs; leave it out.")
+        answers = None if large else read_answers(pairs, stream)
+        if run.was_finished([pairs], items, stream):
+            return
+        given = run.read(items, stream, on_disk=on_disk, strict=strict)
+        if answers is None:
+            placed: Pairs | LargeAnswers = close_answers(pairs, given, out / "answers", held_out, seed)
+        else:
+            placed = find_answers(_merged(answers), given)
+        if not run.begin(items, given, pairs, unit=placed.source.unit, sha256=fitted.answers_sha256(placed)):
+            return
+        _learn(items, given, placed, out, arguments)
 
 
 def _merged(answers: Pairs) -> Pairs:
@@ -143,10 +135,6 @@ def _merged(answers: Pairs) -> Pairs:
             f"{len(merged):,}, by how reliable each annotator is; likewise check shows it."
         )
     return merged
-
-
-def _unit(answers: Pairs | LargeAnswers) -> str:
-    return answers.source.unit
 
 
 def _noise(text: str) -> float | Literal["auto", "learn"]:
@@ -163,8 +151,8 @@ def _noise(text: str) -> float | Literal["auto", "learn"]:
     return rate
 
 
-def _learn(items: Path, given: Given, answers: Pairs | LargeAnswers, out: Path, arguments: dict[str, Any]) -> list[str]:
-    """Train, and write what came of it; metrics.json comes last and so says that the run is whole."""
+def _learn(items: Path, given: Given, answers: Pairs | LargeAnswers, out: Path, arguments: dict[str, Any]) -> None:
+    """Train, write the files and print the outcome; metrics.json comes last and says that the run is finished."""
     import numpy as np
 
     from likewise.estimators import PairClassifier
@@ -194,7 +182,8 @@ def _learn(items: Path, given: Given, answers: Pairs | LargeAnswers, out: Path, 
     write_history(out / "history.csv", model.history_)
     model.save(out)
     write_json(out / "metrics.json", metrics)
-    return list(_outcome(out, model, metrics))
+    for line in _outcome(out, model, metrics):
+        typer.echo(line)
 
 
 def _metrics(model: PairClassifier, given: Given, out: Path) -> dict[str, Any]:

@@ -95,6 +95,24 @@ def list_broken(broken: Sequence[str]) -> None:
         typer.echo(f"  and {len(broken) - MOST_LISTED:,} more", err=True)
 
 
+def are_large(path: Path, out: Path) -> bool:
+    """Whether answers are closed on disk instead of read whole; a run resumes as it was begun."""
+    from likewise.pairs.large import memory_for
+
+    begun, closed = (out / "fit.json").exists(), (out / "answers").exists()
+    return closed if begun else is_too_large(memory_for(path))
+
+
+def read_answers(path: Path, stream: ItemStream) -> Pairs:
+    """The answers of a file; an id that is not among the items is refused before any image is read."""
+    from likewise.pairs import Pairs
+
+    answers = Pairs.read(path)
+    if stream.names:
+        answers.index(stream.names)
+    return answers
+
+
 def find_answers(pairs: Pairs, given: Given) -> Pairs:
     """The answers with positions among the items; those about items that cannot be read are left out."""
     import numpy as np
