@@ -329,7 +329,7 @@ def test_a_place_that_cannot_be_written(blobs: Path, fit_blobs: Run, monkeypatch
 
 
 @pytest.mark.parametrize(
-    ("noise", "what"), [("auto", ", so some are wrong: how often is learned"), ("0", ": 1 of 196 are left out")]
+    ("noise", "what"), [("auto", ", so some are wrong: all are judged together"), ("0", ": 1 of 196 are left out")]
 )
 def test_contradicting_repeated_and_self_answers_get_a_warning(
     blobs: Path, fit_blobs: Run, noise: str, what: str

@@ -21,26 +21,12 @@ def claims(posterior: Posterior) -> bool:
 
 def credible_record(posterior: Posterior, suspects: Sequence[Suspect]) -> dict[str, Any]:
     """What --json prints, as docs/json.md describes it."""
-    rates = posterior.rates
+    from likewise.pairs.credible import credible_facts
+
+    facts = credible_facts(posterior)
     return {
-        "supported": posterior.supported,
-        "share_wrong": posterior.share_wrong,
-        "interval": list(posterior.share_wrong_interval),
-        "classes": posterior.n_classes,
-        "rates": [
-            {
-                "annotator": name,
-                "answers": int(rates.n_answers[place]),
-                "false_different": float(rates.false_different[place]),
-                "false_different_interval": rates.false_different_interval[place].tolist(),
-                "false_same": float(rates.false_same[place]),
-                "false_same_interval": rates.false_same_interval[place].tolist(),
-                "random": bool(rates.random[place]),
-                "reversed": bool(rates.reversed[place]),
-            }
-            for place, name in enumerate(rates.annotators)
-        ],
-        "likely_wrong": int((posterior.right < 0.5).sum()),
+        **facts,
+        "outliers": [posterior.pairs.name(item) for item in facts["outliers"]],
         "suspects": [
             {
                 "place": suspect.line,
@@ -54,9 +40,6 @@ def credible_record(posterior: Posterior, suspects: Sequence[Suspect]) -> dict[s
             }
             for suspect in suspects
         ],
-        "outliers": [posterior.pairs.name(item) for item in posterior.outliers().tolist()]
-        if posterior.supported
-        else [],
     }
 
 

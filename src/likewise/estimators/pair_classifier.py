@@ -15,7 +15,7 @@ from torch import Tensor, nn
 from likewise.atomic import atomic
 from likewise.errors import InputError
 from likewise.estimators.agreement import agreement
-from likewise.estimators.increments import go_on, remember
+from likewise.estimators.increments import answers_to_remember, go_on, is_evidence, remember
 from likewise.estimators.inputs import InputForm
 from likewise.estimators.memory import Memory, Told
 from likewise.estimators.naming import match_names, outputs_in_use
@@ -23,8 +23,9 @@ from likewise.estimators.network_classifier import NetworkClassifier
 from likewise.estimators.number_of_outputs import asked_outputs, estimate_n_classes
 from likewise.estimators.saved import OWN
 from likewise.estimators.starting_network import Network, OwnNetwork
-from likewise.estimators.task import Task, checksum, item_weights, items_checksum, make_task, read_told
-from likewise.pairs import Ids, LargeAnswers, Pairs, PairTarget, answers_about
+from likewise.estimators.task import Task, checksum, item_weights, items_checksum, make_task, read_told, weighted_answers
+from likewise.estimators.wrong_answers import Noise, Verdict, check_noise, flip_of, judge_all, share_wrong, turns_of
+from likewise.pairs import Ids, LargeAnswers, Pairs, PairTarget, Posterior, answers_about
 from likewise.training import Augment, OnEpoch, Pile, Settings, learn_answers
 from likewise.training.record_form import Form
 from likewise.training.settings import Precision
@@ -49,8 +50,10 @@ class PairClassifier(NetworkClassifier):
         dropped where it is worse on held-out answers, by more than two standard errors; and after clear groups unless
         it is better by as much. In a table of more than 10,000 items it keeps the borders of classes away from items,
         and its outcome is dropped where it is worse.
-    noise : the rate of wrong answers; "learn"; or "auto": answers that contradict one another are not all right, so the
-        rate is learned where any do, and else it is 0. Where it is not 0, nothing is concluded from chains of answers.
+    noise : how answers may be wrong. "auto": each annotator has rates of false "same" and false "different", and all
+        answers are judged together with the network's outputs, in turns with the training; what follows from chains of
+        answers is used only where none look wrong. "annotators": the same rates, but each pair judged alone. "learn": one
+        rate for everybody; a number: this rate. "confusion": which classes are mixed up. 0: every answer is right.
     held_out : the share of the answers that is kept back to measure with. With y nothing is, unless there is patience.
     starts : of random starts, how many to make at most, while more than 1 % of the answers are denied.
     patience : epochs without a better loss of the held-out pairs before a stage ends, with its best weights; 0: never.
@@ -68,8 +71,11 @@ class PairClassifier(NetworkClassifier):
     classes_ : the classes: those of y, or the numbers of the outputs in use until `name_classes` gives them names.
     n_outputs_ : the number of classes that were looked for. n_classes_interval_ : (low, high), which hold it with 90 %,
     where it was estimated; else None.
-    network_, history_ (of the last call), noise_ (the rate of wrong answers), unused_outputs_ (their number); of the
-    last `fit` first_network_ (as it was after the first stage), held_out_ (Pairs), unlabelled_ (whether the second
+    network_, history_ (of the last call), noise_ (the share of wrong answers), unused_outputs_ (their number).
+    p_wrong_ : (m,) with noise "auto" or "annotators" how likely each answer given to `fit` is wrong; posterior_ : what
+    all of them say together (`Posterior`); credibility_ : its facts, which are saved: the rates of each annotator, the
+    share of wrong answers, and whether they are supported. outliers_ : items that fit no class, or two, the worst first.
+    Of the last `fit` first_network_ (as it was after the first stage), held_out_ (Pairs), unlabelled_ (whether the second
     stage was kept), grouped_ (whether it began with groups of the items).
 
     >>> from sklearn.datasets import make_blobs
@@ -81,14 +87,23 @@ class PairClassifier(NetworkClassifier):
     array(['ant', 'bee', 'cat'], dtype='<U3')
     """
 
-    saved_facts: ClassVar[dict[str, Form]] = {"noise": float, "unlabelled": bool, "n_classes_interval": ([int], None)}
-    facts_added: ClassVar[dict[str, Any]] = {"n_classes_interval": None}
+    saved_facts: ClassVar[dict[str, Form]] = {
+        "noise": float,
+        "unlabelled": bool,
+        "n_classes_interval": ([int], None),
+        "credibility": (dict, None),
+    }
+    facts_added: ClassVar[dict[str, Any]] = {"n_classes_interval": None, "credibility": None}
 
     noise_: float
     unlabelled_: bool
     grouped_: bool
     n_classes_interval_: tuple[int, int] | None
     held_out_: Pairs
+    posterior_: Posterior | None
+    p_wrong_: NDArray[np.float64] | None
+    outliers_: NDArray[np.int64]
+    credibility_: dict[str, Any] | None
     memory_: dict[str, Memory]
 
     def __init__(
@@ -101,7 +116,7 @@ class PairClassifier(NetworkClassifier):
         learning_rate: float = 3e-3,
         group_first: bool = True,
         unlabelled: bool = True,
-        noise: float | Literal["auto", "learn"] = "auto",
+        noise: Noise = "auto",
         held_out: float = 0.1,
         starts: int = 3,
         patience: int = 0,
@@ -152,7 +167,7 @@ class PairClassifier(NetworkClassifier):
         that differ, or with noise, always by MCL.
         Answers by id need `ids`, one for each row of X, unless X has them itself: it is a DataFrame whose index holds
         them, or made of paths. Answers may also stand in y, as `pairs.target(len(X))`, so that they follow a split.
-        Answers of several annotators are merged first, by how reliable each of them is (`Pairs.merged`).
+        Answers of several annotators count by each one's rates or, where `noise` knows none, are merged (`Pairs.merged`).
         X may be an `ArrayOnDisk`, and the answers `LargeAnswers`, where they do not fit into memory.
         `sample_weight` has one value an answer or, with y alone, an item. y also gives the outputs their names; where
         there are answers beside it, that is all it does.
@@ -231,6 +246,7 @@ class PairClassifier(NetworkClassifier):
         model.n_outputs_, model.n_classes_interval_ = n_outputs, None
         model.network_ = model.first_network_ = network
         model.history_, model.noise_, model.unlabelled_ = history, 0.0, False
+        model._set_verdict(Verdict(None, None))
         model.held_out_, model.memory_ = Pairs.from_arrays(np.empty((0, 2)), []), {}
         if not form.images:
             model.n_features_in_ = form.shape[0]
@@ -248,14 +264,13 @@ class PairClassifier(NetworkClassifier):
         """Read a classifier that `save` wrote; one with a network of your own needs it again, for its form alone."""
         classifier = super().load(folder, network=network)
         classifier.held_out_, classifier.memory_ = Pairs.from_arrays(np.empty((0, 2)), []), {}
+        classifier._set_verdict(Verdict(None, classifier.credibility_))
         if (interval := classifier.n_classes_interval_) is not None:  # JSON has no tuples
             classifier.n_classes_interval_ = (interval[0], interval[1])
         return classifier
 
     def _check_parameters(self) -> None:
-        is_rate = isinstance(self.noise, int | float | np.floating) and 0 <= self.noise < 0.5
-        if self.noise not in ("auto", "learn") and not is_rate:
-            raise InputError(f"noise must be 'auto', 'learn' or a rate from 0 to below 0.5, got {self.noise!r}.")
+        check_noise(self.noise)
         if not 0 <= self.held_out < 1:
             raise InputError(f"held_out must be a share from 0 to below 1, got {self.held_out!r}.")
         if self.starts < 1:
@@ -281,7 +296,7 @@ class PairClassifier(NetworkClassifier):
             sample_weight,
             n_items=len(inputs),
             n_classes=n_outputs or 2,
-            noisy=None if self.noise == "auto" else self.noise != 0,
+            noise=self.noise,
             share=self.held_out if answers is not None or self.patience else 0.0,
             seed=seed,
         )
@@ -290,11 +305,12 @@ class PairClassifier(NetworkClassifier):
             number = estimate_n_classes(inputs, self.input_form_, task.said, seed)
             n_outputs, self.n_classes_interval_ = number.estimate, (number.low, number.high)
         self.n_outputs_ = n_outputs
-        self._learn(inputs, answers is not None, task, seed)
+        self._learn(inputs, answers, task, sample_weight, seed)
         self._name(inputs, labels, everything)
         self.memory_ = {}
         if answers is not None:
-            remember(self, Told.of_answers(inputs, task.pairs), seed)
+            kept_answers = answers_to_remember(self, task.said) if is_evidence(self) else task.pairs
+            remember(self, Told.of_answers(inputs, kept_answers), seed)
         if labels is not None:
             weight = item_weights(None if answers is not None else sample_weight, labels)
             told = Told.of_labels(inputs, labels, weight)
@@ -305,10 +321,12 @@ class PairClassifier(NetworkClassifier):
     def _learn(
         self,
         inputs: Tensor,
-        answered: bool,  # or told from labels, which leave no pair unknown
+        answers: Pairs | LargeAnswers | None,  # None: told from labels, which leave no pair unknown
         task: Task,
+        sample_weight: ArrayLike | None,
         seed: int,
     ) -> None:
+        answered = answers is not None
         form = self.input_form_
         settings = Settings(
             batch_size=self.batch_size,
@@ -332,7 +350,8 @@ class PairClassifier(NetworkClassifier):
             said=task.said,
             starts=self.starts,
             unlabelled=bool(self.unlabelled) and answered,
-            flip=self._flip(task),
+            flip=flip_of(self.noise) if answered else 0.0,
+            turns=turns_of(self.noise) if isinstance(answers, Pairs) else None,
             run=None if self.run is None else Path(self.run),
             config=None if self.run is None else {"items": items_checksum(inputs), "answers": checksum(*task.arrays)},
             progress=self.verbose,
@@ -341,16 +360,19 @@ class PairClassifier(NetworkClassifier):
         self.network_ = learned.network
         self.first_network_ = learned.first
         self.history_ = learned.history
-        self.noise_ = learned.flip
         self.unlabelled_ = learned.unlabelled
         self.grouped_ = learned.grouped
         self.held_out_ = task.held_out
+        verdict = Verdict(None, None)
+        if isinstance(answers, Pairs):
+            given = weighted_answers(answers, sample_weight)
+            verdict = judge_all(learned.network, pile, given, task.held_out, self.noise)
+        self._set_verdict(verdict)
+        self.noise_ = learned.flip if verdict.posterior is None else share_wrong(verdict, task.noisy)
 
-    def _flip(self, task: Task) -> float | None:
-        """The rate of wrong answers; None: it is learned."""
-        if self.noise in ("auto", "learn"):
-            return None if task.noisy else 0.0
-        return float(self.noise)
+    def _set_verdict(self, verdict: Verdict) -> None:
+        self.posterior_, self.p_wrong_ = verdict.posterior, verdict.p_wrong
+        self.credibility_, self.outliers_ = verdict.facts, verdict.outliers
 
     def _name(self, inputs: Tensor, labels: NDArray[Any] | None, classes: NDArray[Any] | None) -> None:
         """Find the outputs in use and, where there are labels, call them by these."""

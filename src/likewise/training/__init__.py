@@ -1,7 +1,7 @@
 """One training loop for every paradigm, that a killed run takes up again to the same weights."""
 
 from likewise.training.answer_order import LEAST_STEPS, AnswerOrder
-from likewise.training.answers import Learned, answer_loss, learn_answers
+from likewise.training.answers import Learned, learn_answers
 from likewise.training.batches import Augment, Batch, Batches, TensorBatches
 from likewise.training.class_order import ClassOrder
 from likewise.training.discovery import learn_consensus, mean_probabilities, prototype_classifier
@@ -9,6 +9,7 @@ from likewise.training.divergence import Diverged
 from likewise.training.few_labels import FewLabelsLearned, learn_few_labels
 from likewise.training.holding_out import hold_out
 from likewise.training.interruption import Interrupted
+from likewise.training.judging import answer_loss
 from likewise.training.labelled import Measured, measure, train_labelled
 from likewise.training.loader import LoaderBatches
 from likewise.training.loop import Evaluate, OnEpoch, TrainingResult, train
