@@ -6,11 +6,12 @@ import dataclasses
 import warnings
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from likewise.cli import fitted
+from likewise.cli.credible import rates_table, verdicts, wrong_in_words
 from likewise.cli.fitting import Told, class_sizes, fit_into, items_in_words, next_commands, unused_outputs
 from likewise.cli.items import Given, close_answers, find_answers, is_too_large
 from likewise.cli.options import (
@@ -38,6 +39,8 @@ if TYPE_CHECKING:
     from likewise.estimators import PairClassifier
     from likewise.pairs import LargeAnswers, Pairs
 
+NOISE = ("auto", "annotators", "confusion", "learn")
+
 
 def fit(
     items: ItemsPath,
@@ -58,8 +61,9 @@ def fit(
     noise: Annotated[
         str,
         typer.Option(
-            metavar="auto|learn|RATE",
-            help="The rate of wrong answers: learned, given, or (auto) learned where answers contradict one another.",
+            metavar="auto|annotators|confusion|learn|RATE",
+            help="How answers may be wrong: by each annotator's rates, with all answers judged together (auto) or pair by "
+            "pair (annotators); by mixing up classes; at one rate, learned or given. 0: all are right.",
         ),
     ] = "auto",
     group_first: Annotated[
@@ -131,7 +135,8 @@ def _read(
     answers = Pairs.read(path)
     if stream.names:
         answers.index(stream.names)
-    return lambda given: find_answers(_merged(answers), given)
+    noise = arguments["noise"]
+    return lambda given: find_answers(answers if noise in ("auto", "annotators") else _merged(answers), given)
 
 
 def _merged(answers: Pairs) -> Pairs:
@@ -149,17 +154,15 @@ def _unit(answers: Pairs | LargeAnswers) -> str:
     return answers.source.unit
 
 
-def _noise(text: str) -> float | Literal["auto", "learn"]:
-    if text == "auto":
-        return "auto"
-    if text == "learn":
-        return "learn"
+def _noise(text: str) -> float | str:
+    if text in NOISE:
+        return text
     try:
         rate = float(text)
     except ValueError:
         rate = -1.0
     if not 0 <= rate < 0.5:
-        raise InputError(f"--noise must be auto, learn, or a rate from 0 to below 0.5, got {text!r}.")
+        raise InputError(f"--noise must be {', '.join(NOISE)}, or a rate from 0 to below 0.5, got {text!r}.")
     return rate
 
 
@@ -190,7 +193,8 @@ def _learn(items: Path, given: Given, answers: Pairs | LargeAnswers, out: Path, 
     model.fit(given.X, pairs=dataclasses.replace(answers, ids=None) if isinstance(answers, Pairs) else answers)
     metrics = _metrics(model, given, out)
     written = answers if isinstance(answers, Pairs) else answers.some(given.items.ids)
-    fitted.write_answers(out / "answers.parquet", written, np.isin(written.lines, model.held_out_.lines))
+    held_out = np.isin(written.lines, model.held_out_.lines)
+    fitted.write_answers(out / "answers.parquet", written, held_out, model.p_wrong_)
     write_history(out / "history.csv", model.history_)
     model.save(out)
     write_json(out / "metrics.json", metrics)
@@ -224,6 +228,7 @@ def _metrics(model: PairClassifier, given: Given, out: Path) -> dict[str, Any]:
         "class_sizes": dict(zip(found.tolist(), sizes.tolist(), strict=True)),
         "unused_outputs": model.unused_outputs_,
         "noise": model.noise_,
+        "answers": model.credibility_,
         "stage": "unlabelled" if model.unlabelled_ else "answers",
         "grouped": model.grouped_,
         "starts": len(list(out.glob("stages/start-*"))),
@@ -260,8 +265,7 @@ def _outcome(out: Path, model: PairClassifier, metrics: dict[str, Any]) -> Itera
     yield f"\nFound {len(model.classes_)} classes{unused_outputs(model.unused_outputs_, model.n_outputs_)}:"
     yield from class_sizes(model.classes_.tolist(), sizes)
     yield f"\n{_held_out_in_words(metrics['held_out'])}"
-    if metrics["noise"]:
-        yield f"The rate of wrong answers is taken to be {100 * metrics['noise']:.1f} %."
+    yield from _wrong_answers(metrics)
     if model.grouped_:
         yield "The items show the classes: the network began with groups on which the items and the answers agree."
     if model.unlabelled:
@@ -270,6 +274,22 @@ def _outcome(out: Path, model: PairClassifier, metrics: dict[str, Any]) -> Itera
         yield f"The pairs that nobody answered {used}{chosen if metrics['held_out']['answers'] else ''}."
     yield f"\nWrote {out} in {metrics['seconds']:.0f} seconds of training. Next:"
     yield from next_commands(out, "fit")
+
+
+def _wrong_answers(metrics: dict[str, Any]) -> Iterator[str]:
+    """How many answers look wrong, and whose."""
+    facts = metrics["answers"]
+    if facts is None:
+        if metrics["noise"]:
+            yield f"The rate of wrong answers is taken to be {100 * metrics['noise']:.1f} %."
+        return
+    yield wrong_in_words(facts)
+    if facts["supported"] and len(facts["rates"]) > 1:
+        yield from rates_table(facts["rates"])
+        yield from verdicts(facts["rates"])
+    if n := len(facts["outliers"]):
+        what = "1 item fits" if n == 1 else f"{n:,} items fit"
+        yield f"{what} no class, or more than one; the report shows {'it' if n == 1 else 'them'}."
 
 
 def _held_out_in_words(measured: dict[str, Any]) -> str:

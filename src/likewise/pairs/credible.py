@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 Ints = NDArray[np.int64]
 
 MOST_ODDS = 1000  # what is surer is said to be this
+TOGETHER = "no single chain, but many answers together"
 
 
 @dataclass(frozen=True)
@@ -51,17 +52,21 @@ class Suspect:
     def text(self, most_links: int | None = None) -> str:
         """In one line, the middle of a longer chain left out."""
         answer = f"{self.left}{'=' if self.says_same else '!='}{self.right}, {self.unit} {self.line}"
-        odds = (
-            f"more than {MOST_ODDS:,.0f} to 1"
-            if self.odds > MOST_ODDS
-            else f"{self.odds:,.{int(self.odds < 10)}f} to 1"
-        )
+        return f"{answer}: wrong by {self.odds_in_words}; {self.chain(most_links) or TOGETHER}"
+
+    @property
+    def odds_in_words(self) -> str:
+        if self.odds > MOST_ODDS:
+            return f"more than {MOST_ODDS:,.0f} to 1"
+        return f"{self.odds:,.{int(self.odds < 10)}f} to 1"
+
+    def chain(self, most_links: int | None = None) -> str:
+        """The links with their lines, the middle of a longer chain left out; empty where there is none."""
         links, lines = ["".join(link) for link in self.against], [str(line) for line in self.lines]
         if most_links is not None and len(links) > most_links:
             some = slice(most_links // 2, len(links) - (most_links - most_links // 2))
             links[some], lines[some] = [f"... {some.stop - some.start:,} more ..."], ["..."]
-        why = f"{', '.join(links)} ({', '.join(lines)})" if links else "no single chain, but many answers together"
-        return f"{answer}: wrong by {odds}; {why}"
+        return f"{', '.join(links)} ({', '.join(lines)})" if links else ""
 
 
 def suspects(posterior: Posterior, limit: int | None = None) -> list[Suspect]:

@@ -247,14 +247,16 @@ def _fit(
     return Fit(same, e, d, np.log(np.where(says, foretold, 1 - foretold)) + surprise, surprise)
 
 
-def _supported(fit: Fit, rows: NDArray[np.bool_] | None) -> bool:
+def _supported(fit: Fit, untaught: NDArray[np.bool_] | None) -> bool:
     """Whether other answers foretell each answer: by more than chance, and by enough to tell which ones are wrong.
 
-    Below FORETOLD many numbers of classes and rates explain the answers equally well, and those found are a guess.
+    Below FORETOLD many numbers of classes and rates explain the answers equally well, and those found are a guess. A
+    classifier that foretells answers which it was not taught leaves no such choice.
     """
-    gain, surprise = (values if rows is None or not rows.any() else values[rows] for values in (fit.gain, fit.surprise))
-    total = float(gain.sum())
-    return total > 2 * float(np.sqrt((gain**2).sum())) and total > FORETOLD * float(surprise.sum())
+    gain = fit.gain if untaught is None else fit.gain[untaught]
+    by_chance = 2 * float(np.sqrt((gain**2).sum()))
+    least = FORETOLD * float(fit.surprise.sum()) if untaught is None else 0.0
+    return float(gain.sum()) > max(by_chance, least)
 
 
 def _start(rates: tuple[float, float] | None, n: int) -> tuple[Floats, Floats]:
