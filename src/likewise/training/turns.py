@@ -17,12 +17,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.optimize import minimize
-from scipy.special import expit, logit, softmax
+from scipy.optimize import minimize_scalar
+from scipy.special import softmax
 from torch import nn
 
 from likewise.distributed import from_first
-from likewise.pairs import Pairs, Posterior, evidence
+from likewise.pairs import Pairs, Posterior, credibility, evidence
 from likewise.pairs.posterior import infer
 from likewise.pairs.rates import PRIOR_ANSWERS, PRIOR_WRONG
 from likewise.supervision import AnswerKnowledge, EvidenceKnowledge, Known
@@ -83,34 +83,35 @@ def judge_answers(
     joint: bool,
     untaught: NDArray[np.bool_] | None = None,
 ) -> Posterior:
-    """The posterior of the answers under the network; `held_out` was not taught to it and tempers its outputs."""
+    """The posterior of the answers under the network; `held_out` was not taught to it and tempers its outputs.
+
+    How far these are to be tempered depends on the annotators' rates, and the other way round: both are found twice.
+    """
     logits = pile.logits(inner(network)).numpy().astype(np.float64)
-    logits /= temperature(logits, held_out if len(held_out) else pairs)
-    return infer(pairs, None, logits, None, None, OUTSIDE, joint=joint, untaught=untaught)
+    usual = float(np.exp(USUAL_TEMPERATURE))
+    first = infer(pairs, None, logits / usual, None, None, OUTSIDE, joint=joint, untaught=untaught)
+    rates = ErrorRates(first.rates.false_different, first.rates.false_same)
+    found = temperature(logits, held_out if len(held_out) else pairs, rates)
+    return infer(pairs, None, logits / found, None, None, OUTSIDE, joint=joint, untaught=untaught)
 
 
-def temperature(logits: Floats, pairs: Pairs) -> float:
-    """By which the logits (n, K) are to be divided, so that answers are most likely: with both rates of wrong ones.
+def temperature(logits: Floats, pairs: Pairs, rates: ErrorRates) -> float:
+    """By which the logits (n, K) are to be divided, so that answers of annotators with these rates are most likely.
 
     It has a prior around 1.5: a network is surer of what it was taught than it should be.
     """
     pairs = pairs.select(np.flatnonzero((pairs.weight > 0) & (pairs.same != 0.5))[:MOST_ANSWERS])
     items, place = np.unique(np.concatenate([pairs.left, pairs.right]), return_inverse=True)
     left, right = place.reshape(2, -1)
-    rows, says = logits[items], pairs.same > 0.5
+    rows, likely = logits[items], credibility(pairs, *rates)
 
-    def loss(at: Floats) -> float:
-        p = softmax(rows / np.exp(at[0]), axis=1)
-        e, d = expit(at[1:])
+    def loss(log_temperature: float) -> float:
+        p = softmax(rows / np.exp(log_temperature), axis=1)
         alike = np.einsum("ik,ik->i", p[left], p[right]).clip(0, 1)
-        says_same = alike * (1 - e) + (1 - alike) * d
-        likely = pairs.weight @ np.log(np.where(says, says_same, 1 - says_same).clip(1e-12))
-        of_rates = PRIOR_WRONG * np.log([e, d]).sum() + (PRIOR_ANSWERS - PRIOR_WRONG) * np.log([1 - e, 1 - d]).sum()
-        return float(((at[0] - USUAL_TEMPERATURE) / SPREAD) ** 2 / 2 - likely - of_rates)
+        said = likely * alike + (1 - likely) * (1 - alike)
+        return float(((log_temperature - USUAL_TEMPERATURE) / SPREAD) ** 2 / 2 - np.log(said).sum())
 
-    start = np.array([USUAL_TEMPERATURE, *logit(np.full(2, PRIOR_WRONG / PRIOR_ANSWERS))])
-    found = minimize(loss, start, method="L-BFGS-B", bounds=[(-2.0, 4.0), (-9.0, 2.0), (-9.0, 2.0)])
-    return float(np.exp(found.x[0]))
+    return float(np.exp(minimize_scalar(loss, bounds=(-1.0, 2.5), method="bounded").x))
 
 
 def learn_in_turns(
