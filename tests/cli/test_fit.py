@@ -298,7 +298,11 @@ def test_items_that_cannot_be_used(blobs: Path, run: Run, fit_blobs: Run) -> Non
     [
         ("--network", "lent", "'lent' is not one of 'lenet', "),
         ("--network", "vgg8", "vgg8 takes images, but the items are vectors of 2 features; use mlp or linear."),
-        ("--noise", "much", "--noise must be auto, annotators, confusion, learn, or a rate from 0 to below 0.5, got 'much'."),
+        (
+            "--noise",
+            "much",
+            "--noise must be auto, annotators, confusion, learn, or a rate from 0 to below 0.5, got 'much'.",
+        ),
         ("--noise", "0.5", "--noise must be auto, annotators, confusion, learn, or a rate from 0 to below 0.5"),
         ("--classes", "61", "--classes is 61, but there are 60 items; give fewer."),
         ("--learning-rate", "-1", "learning_rate must be a finite number above 0"),

@@ -62,8 +62,8 @@ def fit(
         str,
         typer.Option(
             metavar="auto|annotators|confusion|learn|RATE",
-            help="How answers may be wrong: by each annotator's rates, with all answers judged together (auto) or pair by "
-            "pair (annotators); by mixing up classes; at one rate, learned or given. 0: all are right.",
+            help="How answers may be wrong: by each annotator's rates, all answers judged together (auto) or pair by "
+            "pair (annotators); by classes mixed up (confusion); at one rate, learned or given. 0: all are right.",
         ),
     ] = "auto",
     group_first: Annotated[

@@ -4,8 +4,8 @@ fit.json           what was fitted to what; the first file of all
 items/             where the items do not fit into memory: their rows, as `keep_on_disk` leaves them; may be deleted
 answers/           of `fit`, where the answers do not fit into memory: their closure, as `write_large` leaves it
 stages/            the checkpoints of the training, so that the same command goes on where it was
-answers.parquet    of `fit`: left, right, same, weight, annotator (where they are named), line (where the answer stands in
-                   its file), held_out, p_wrong (where it was judged); a sample where they are many
+answers.parquet    of `fit`: left, right, same, weight, annotator (where they are named), line (where the answer stands
+                   in its file), held_out, p_wrong (where it was judged); a sample where they are many
 labels.parquet     of `semi`: id (the row number of an item without one), label, held_out
 similarity/        of `discover`: the similarity network, as `SimilarityNetwork.load` reads it; fit for other piles too
 classes.csv        of `discover`: id, class, probability of each item

@@ -44,9 +44,7 @@ def confusion_mcl(
     left, right = listed.p[listed.left], listed.p[listed.right]
     says_same, says_different = ((left @ matrix * right).sum(1) for matrix in (b, 1 - b))
     tiny = torch.finfo(listed.p.dtype).tiny
-    losses = (
-        -listed.same * says_same.clamp_min(tiny).log() - (1 - listed.same) * says_different.clamp_min(tiny).log()
-    )
+    losses = -listed.same * says_same.clamp_min(tiny).log() - (1 - listed.same) * says_different.clamp_min(tiny).log()
     return listed.reduce(losses, reduction)
 
 
@@ -61,4 +59,5 @@ def volume(logits: Tensor) -> Tensor:
     """How far the outputs of a batch (b, K) reach into all corners; 0 is beyond what b items in K classes reach."""
     f = logits.softmax(1)
     gram = f.T @ f / len(f) + RIDGE * torch.eye(f.shape[1], dtype=f.dtype, device=f.device)
-    return torch.linalg.slogdet(gram).logabsdet
+    found: Tensor = torch.linalg.slogdet(gram).logabsdet
+    return found

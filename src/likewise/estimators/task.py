@@ -118,9 +118,9 @@ def answers_task(
 ) -> Task:
     """Answers about the items, whose positions `pairs` has. A share of them is held out, wrong answers and all.
 
-    With noise 0 contradicting ones of the others are dropped. Where there are no rates for each annotator, the answers of
-    several are merged first: that looks at each pair alone, so that nothing leaks from what is held out into what is
-    learned from.
+    With noise 0 contradicting ones of the others are dropped. Where annotators have no rates of their own, the answers
+    of several are merged first: that looks at each pair alone, so that nothing leaks from what is held out into what
+    is learned from.
     """
     pairs = weighted_answers(pairs, weight)
     pairs = counting_answers(pairs if is_by_annotator(noise) else pairs.merged())

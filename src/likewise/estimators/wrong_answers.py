@@ -1,12 +1,12 @@
 """How answers that may be wrong are modelled, and what is said of them after a fit.
 
-    noise           the model of a wrong answer
-    0               there is none: what follows from answers is law, and contradicting ones are dropped
-    a rate          one rate for everybody, given
-    "learn"         one rate for everybody, learned pair by pair
-    "annotators"    false "same" and false "different" of each annotator, learned pair by pair
-    "auto"          the same, and all answers judged together with the network's outputs, in turns with the training
-    "confusion"     which classes are mixed up, K x K
+noise           the model of a wrong answer
+0               there is none: what follows from answers is law, and contradicting ones are dropped
+a rate          one rate for everybody, given
+"learn"         one rate for everybody, learned pair by pair
+"annotators"    false "same" and false "different" of each annotator, learned pair by pair
+"auto"          the same, and all answers judged together with the network's outputs, in turns with the training
+"confusion"     which classes are mixed up, K x K
 """
 
 from __future__ import annotations
@@ -23,6 +23,7 @@ from likewise.pairs import Pairs, Posterior
 from likewise.pairs.credible import credible_facts
 from likewise.pairs.rates import PRIOR_ANSWERS, PRIOR_WRONG
 from likewise.training import Pile
+from likewise.training.answers import Turns
 from likewise.training.judging import ErrorRates
 from likewise.training.turns import judge_answers
 
@@ -44,14 +45,15 @@ def is_by_annotator(noise: Noise) -> bool:
     return noise in ("auto", "annotators")
 
 
-def turns_of(noise: Noise) -> Literal["joint", "pairs"] | None:
+def turns_of(noise: Noise) -> Turns | None:
     """How network and answers judge each other."""
-    return "joint" if noise == "auto" else "pairs" if noise == "annotators" else None
+    modes: dict[Any, Turns] = {"auto": "joint", "annotators": "pairs", "confusion": "confusion"}
+    return modes.get(noise)
 
 
 def flip_of(noise: Noise) -> float | None:
     """The one rate of wrong answers; None: it is learned."""
-    if noise == "learn":
+    if noise in ("learn", "confusion"):
         return None
     return 0.0 if isinstance(noise, str) else float(noise)
 

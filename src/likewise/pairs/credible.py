@@ -110,7 +110,7 @@ def suspects_among(pairs: Pairs, right: NDArray[np.float64], limit: int | None =
 
 
 def credible_facts(posterior: Posterior) -> dict[str, Any]:
-    """What all answers say together, as JSON has it; items are positions. Outliers are named where the rest is claimed."""
+    """What all answers say together, as JSON has it; outliers are positions of items, none where nothing is claimed."""
     rates = posterior.rates
     return {
         "supported": posterior.supported,

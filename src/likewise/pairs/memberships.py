@@ -49,7 +49,8 @@ class Memberships:
     def update(self, log_odds: Floats, last: bool = False) -> Floats:
         """(E,) P(same) of each coupling."""
         precision = np.float64 if len(self.propagated) * self.n_classes <= HALF_PRECISION else np.float32
-        unary, enough = self.unary.astype(precision), 0.0 if last else ROUGHLY
+        unary: NDArray[np.floating] = self.unary.astype(precision)
+        enough = 0.0 if last else ROUGHLY
         beliefs = propagate(self.wiring, log_odds[self.propagated], unary, self.messages, enough)
         self.messages, self.settled, self.classes = beliefs.messages, beliefs.settled, beliefs.classes
         self.log_odds = log_odds
@@ -104,4 +105,4 @@ def _with_outside(unary: Floats, outside: float) -> Floats:
     """(n, K + 1) Log-probabilities, the last of which is of no class."""
     inside = log_softmax(unary, axis=1) + np.log1p(-outside)
     column = np.full((len(unary), 1), np.log(outside) if outside > 0 else LEAST)
-    return np.maximum(np.concatenate([inside, column], axis=1), LEAST)
+    return np.asarray(np.maximum(np.concatenate([inside, column], axis=1), LEAST), dtype=np.float64)

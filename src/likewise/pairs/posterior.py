@@ -151,8 +151,8 @@ def infer(
 ) -> Posterior:
     """The posterior of `Pairs.posterior`, with its arguments.
 
-    Without `joint` each pair is judged alone, by its own answers and its unary terms. Where these come from a classifier
-    that was taught some of the answers, `untaught` (m,) says which others are left to tell whether it foretells them.
+    Without `joint` each pair is judged alone, by its own answers and its unary terms. Where these come from a
+    classifier that was taught some of the answers, `untaught` (m,) says which others tell whether it foretells them.
     """
     terms = _unary(pairs, unary, n_classes)
     near, near_odds = _neighbours(pairs, neighbours)
@@ -223,7 +223,11 @@ class Fit(NamedTuple):
 
 
 def _fit(
-    model: Groupings | Memberships | PairByPair, told: Told, edge: Ints, fixed: Floats, rates: tuple[float, float] | None
+    model: Groupings | Memberships | PairByPair,
+    told: Told,
+    edge: Ints,
+    fixed: Floats,
+    rates: tuple[float, float] | None,
 ) -> Fit:
     """Estimate the rates unless they are given; `edge` is the coupling of each answer, `fixed` what else it has."""
     e, d = _start(rates, told.n_annotators)

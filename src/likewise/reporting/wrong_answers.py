@@ -1,4 +1,4 @@
-"""What all answers say together of wrong ones: how often each annotator is wrong, what to ask again, what fits no class."""
+"""What all answers say of wrong ones: how often each annotator is wrong, what to ask again, and what fits no class."""
 
 from __future__ import annotations
 
@@ -57,14 +57,14 @@ def _rates(wrong: WrongAnswers) -> str:
         f"<td>{escape(row.verdict)}</td></tr>"
         for row in wrong.annotators[:MOST_ANNOTATORS]
     )
-    names = ("Annotator", "Answers", "Wrongly \N{LEFT DOUBLE QUOTATION MARK}same\N{RIGHT DOUBLE QUOTATION MARK}")
-    names += ("Wrongly \N{LEFT DOUBLE QUOTATION MARK}different\N{RIGHT DOUBLE QUOTATION MARK}", "")
+    names = ["Annotator", "Answers", "Wrongly “same”", "Wrongly “different”", ""]
     head = "".join(
         f'<th scope="col"{" class=number" if 0 < place < 4 else ""}>{name}</th>' for place, name in enumerate(names)
     )
     about = (
-        f"{wrong.summary} An answer is judged by all other answers and by what the items look like. The share of pairs of "
-        "two classes that are called the same, and of pairs of one class that are called different, with 95 % intervals:"
+        f"{wrong.summary} An answer is judged by all other answers and by what the items look like. The share of pairs "
+        "of two classes that are called the same, and of pairs of one class that are called different, with 95 % "
+        "intervals:"
     )
     if len(wrong.annotators) > MOST_ANNOTATORS:
         about += f" the first {MOST_ANNOTATORS} of {len(wrong.annotators):,} annotators."
@@ -97,5 +97,7 @@ def _outliers(wrong: WrongAnswers, items: SortedItems) -> str:
     for item in shown:
         name, sure = items.classes[int(items.outputs[item])], certainty(float(items.probabilities[item]), digits=0)
         picture = "" if items.images is None else thumbnail(items.images[item], items.name(item))
-        entries.append(f"<li>{picture}<div><h3>{escape(items.name(item))}</h3><p>{escape(str(name))}, {sure}</p></div></li>")
+        entries.append(
+            f"<li>{picture}<div><h3>{escape(items.name(item))}</h3><p>{escape(str(name))}, {sure}</p></div></li>"
+        )
     return section("Items that fit no class", about, f'<ul class="suspects">{"".join(entries)}</ul>')

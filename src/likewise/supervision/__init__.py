@@ -9,6 +9,7 @@ from likewise.supervision.answers import (
     LabelKnowledge,
     answers_objective,
 )
+from likewise.supervision.confused import ConfusedNetwork, confusion_objective
 from likewise.supervision.consensus import consensus, consensus_objective
 from likewise.supervision.joint import PER_OUTPUT, RecentOutputs, joint_loss, joint_objective
 from likewise.supervision.labels import label_objective, named_objective
@@ -22,11 +23,13 @@ __all__ = [
     "AnswerKnowledge",
     "AnsweringNetwork",
     "ClosureKnowledge",
+    "ConfusedNetwork",
     "EvidenceKnowledge",
     "Known",
     "LabelKnowledge",
     "RecentOutputs",
     "answers_objective",
+    "confusion_objective",
     "consensus",
     "consensus_objective",
     "contrastive_objective",

@@ -16,7 +16,7 @@ from scipy.sparse import coo_array
 from torch import Tensor, nn
 
 from likewise.criteria import Groups, LabelTable, Overlay, PairTable, Told, evidence_mcl, flipped_mcl, mcl
-from likewise.pairs import Closure, Pairs, evidence
+from likewise.pairs import Closure, Pairs
 from likewise.supervision.pseudo import item_numbers, pseudo_similarity
 
 Device = torch.device | str

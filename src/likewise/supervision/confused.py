@@ -12,7 +12,7 @@ from likewise.supervision.answers import AnsweredBatch, BetweenItems, Known
 from likewise.supervision.pseudo import item_numbers
 
 VOLUME = 0.01  # the weight of the volume
-FAST = 10.0  # lets few parameters move as fast as a network of many
+FAST = 50.0  # lets few parameters move as fast as a network of many
 
 
 class ConfusedNetwork(nn.Module):

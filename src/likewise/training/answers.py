@@ -20,7 +20,7 @@ import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal, NamedTuple
+from typing import Literal, NamedTuple, cast
 
 import numpy as np
 import torch
@@ -32,10 +32,12 @@ from likewise.networks import Linear
 from likewise.pairs import Pairs
 from likewise.supervision import (
     AnsweringNetwork,
+    ConfusedNetwork,
     EvidenceKnowledge,
     Known,
     RecentOutputs,
     answers_objective,
+    confusion_objective,
     joint_objective,
     named_objective,
     smooth_objective,
@@ -61,6 +63,9 @@ FIRST_FLIP = 0.1  # where the rate of wrong answers is learned, it begins here
 CHANCE = 2.0  # standard errors
 
 
+Turns = Literal["joint", "pairs", "confusion"]
+
+
 @dataclass(frozen=True)
 class Learned:
     """The network and how it came about; `unlabelled` says whether the last stage was kept."""
@@ -74,6 +79,7 @@ class Learned:
     seconds: float
     first: nn.Module  # as it was before the unlabelled pairs
     judgement: Judgement | None = None  # of the answers, where they were judged
+    confusion: NDArray[np.float64] | None = None  # (K, K) how often two items are called the same, by their classes
 
 
 class Stage(NamedTuple):
@@ -161,7 +167,7 @@ def learn_answers(
     starts: int = 3,
     unlabelled: bool = True,
     flip: float | None = 0.0,  # the rate of wrong answers; None: learn it
-    turns: Literal["joint", "pairs"] | None = None,  # whether network and answers judge each other, and how
+    turns: Turns | None = None,  # whether network and answers judge each other, and how
     run: Path | None = None,
     config: Mapping[str, object] | None = None,
     progress: bool = True,
@@ -178,8 +184,10 @@ def learn_answers(
         start, made = learn_starts(learner, network, known, starts)
         if best is None or learner.gain(start.model, best.model) > 0:
             best, clear = start, False
-    judgement = None
-    if turns is not None:
+    judgement, confusion = None, None
+    if turns == "confusion":
+        best, confusion = learn_confusion(learner, best, known, clear)
+    elif turns is not None:
         best, judgement = learn_in_turns(
             learner,
             best,
@@ -209,6 +217,7 @@ def learn_answers(
         learner.seconds,
         inner(first.model),
         judgement,
+        confusion,
     )
 
 
@@ -248,6 +257,24 @@ def teach_answers(
     steps = max(GROUP_STEPS, math.ceil(VISITS * len(pairs) / order.n_pairs))
     title = f"answers, round {turn}"
     return learner.train(model, answers_objective(known), order, steps, f"answers-{turn}", title, before, rate=rate)
+
+
+def learn_confusion(
+    learner: Learner, first: Stage, known: Known, clear: bool
+) -> tuple[Stage, NDArray[np.float64] | None]:
+    """Learn which classes are mixed up, and the network with it; B is None where held-out answers speak against it."""
+    settings, pairs = learner.settings, learner.pairs
+    model = copy.deepcopy(inner(first.model))
+    confused = ConfusedNetwork(model, learner.pile.logits(model, pairs.items[:1]).shape[1])
+    order = AnswerOrder(_ends(pairs), len(learner.pile.inputs), settings.batch_size, seed=settings.seed)
+    steps = max(STEPS, math.ceil(VISITS * len(pairs) / order.n_pairs))
+    objective = cast(Objective, confusion_objective(known, len(pairs)))
+    rate = GENTLE_RATE if clear else 1.0
+    stage = learner.train(confused, objective, order, steps, "confusion", "classes mixed up", first, rate=rate)
+    wrapped = learner.answering(model, rate_of(first.model, learner.flip))
+    if learner.gain(wrapped, first.model) <= -CHANCE:
+        return first, None
+    return Stage(wrapped, stage.history), confused.confusion.detach().double().numpy()
 
 
 @torch.no_grad()

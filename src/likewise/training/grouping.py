@@ -101,7 +101,7 @@ def group_items(pile: Pile, pairs: Pairs, n_groups: int, seed: int, network: nn.
 def agglomerated(
     spaces: dict[str, NDArray[np.float32]], pairs: Pairs, n_groups: int, seed: int
 ) -> tuple[Agglomerated, Odds]:
-    """The groups and the answers they are made from; those of several annotators are weighed by the groups, in turns."""
+    """The groups, and the answers they are made from; those of several annotators are weighed by the groups in turn."""
     if len(pairs.annotators) < 2:
         odds = Odds.of(read_constraints(pairs, pairs.n_items))
         return agglomerate(spaces, odds, n_groups, seed), odds

@@ -55,9 +55,7 @@ def _hold_out_answers(pairs: Pairs, wanted: int, random: np.random.Generator) ->
 
 def _hold_out_pairs(pairs: Pairs, wanted: int, random: np.random.Generator) -> Split:
     counts = (pairs.weight > 0) & (pairs.left != pairs.right)
-    _, place, number = np.unique(
-        keys(pairs.left, pairs.right, pairs.n_items), return_inverse=True, return_counts=True
-    )
+    _, place, number = np.unique(keys(pairs.left, pairs.right, pairs.n_items), return_inverse=True, return_counts=True)
     order = random.permutation(np.unique(place[counts]))
     chosen = counts & np.isin(place, order[np.cumsum(number[order]) <= wanted])
     return Split(pairs.select(~chosen), pairs.select(chosen))

@@ -1,11 +1,11 @@
 """The network and the answers judge each other in turns.
 
-    the classes of items, how likely each answer is right, each annotator's rates  <-  all answers, the network's outputs
-    the network                                                                    <-  these classes
+    classes of items, how likely each answer is right, rates of annotators  <-  all answers, the network's outputs
+    the network                                                             <-  these classes
 
-The first is the joint posterior of `likewise.pairs.posterior`, with the outputs as unary terms, tempered so that answers
-that the network was not taught are most likely. So wrong answers show that contradict no other answer. Pair by pair
-(`joint=False`) the network learns from the answers themselves, each weighed by its annotator's rates.
+The first is the joint posterior of `likewise.pairs.posterior`, with the outputs as unary terms, tempered so that
+answers that the network was not taught are most likely. So wrong answers show that contradict no other answer. Pair by
+pair (`joint=False`) the network learns from the answers themselves, each weighed by its annotator's rates.
 """
 
 from __future__ import annotations
@@ -13,7 +13,8 @@ from __future__ import annotations
 import copy
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from functools import partial
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -50,7 +51,9 @@ class Judgement:
     """What the turns led to."""
 
     rates: ErrorRates
-    known: Known | None  # what further stages learn from; None: the answers as they were given, none of which looks wrong
+    known: (
+        Known | None
+    )  # what further stages learn from; None: the answers as they were given, none of which looks wrong
     share_wrong: float
 
 
@@ -133,7 +136,7 @@ def learn_in_turns(
     before: NDArray[np.int64] | None = None
     turn = 0
     while True:
-        decided = from_first(lambda: _decide(stage.model, learner, said, items, joint))
+        decided = from_first(partial(_decide, stage.model, learner, said, items, joint))
         rates = ErrorRates(np.array(decided["false_different"]), np.array(decided["false_same"]))
         classes = np.array(decided["classes"], dtype=np.int64)
         settled = _settled(learner.rates, rates) if not joint else before is not None and _alike(classes, before)
@@ -154,7 +157,9 @@ def learn_in_turns(
     return stage, Judgement(rates, _known(said, decided, rates, joint), decided["share_wrong"])
 
 
-def _decide(model: nn.Module, learner: Learner, said: Pairs, items: NDArray[np.int64], joint: bool) -> dict[str, object]:
+def _decide(
+    model: nn.Module, learner: Learner, said: Pairs, items: NDArray[np.int64], joint: bool
+) -> dict[str, Any]:
     """What the posterior says, as JSON has it: the first process decides for all."""
     found = judge_answers(model, learner.pile, said, learner.held_out, joint=joint)
     assert found.classes is not None
@@ -172,7 +177,7 @@ def _decide(model: nn.Module, learner: Learner, said: Pairs, items: NDArray[np.i
     }
 
 
-def _known(said: Pairs, decided: dict[str, object], rates: ErrorRates, joint: bool) -> Known | None:
+def _known(said: Pairs, decided: dict[str, Any], rates: ErrorRates, joint: bool) -> Known | None:
     if not decided["likely_wrong"]:
         return None
     if not joint:
