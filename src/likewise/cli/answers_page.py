@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from likewise.cli.credible import (
-    LINKS,
     MOST_LISTED,
+    UNNAMED,
+    mixed_up_in_words,
     names_of,
     rate_in_words,
     share_in_words,
@@ -33,6 +34,7 @@ NAMED = " Their names are those of a few labelled items, by which they were call
 MEASURED = """\
 {held_out:,} of the answers were held out: the network did not learn from them, and its figures are for them. """
 CHOSEN = "They also decided {what}, so the figures are slightly optimistic."
+PAGE_LINKS = 6  # of a chain
 LOOKS = "no chain of answers, but how the two items look beside all others"
 UNMEASURED = "No answers were held out, so nothing here says how right it is about pairs that it was not told of."
 
@@ -44,6 +46,7 @@ def write_answers_page(
     import numpy as np
 
     from likewise.reporting import write_answers_report
+    from likewise.training import read_json
 
     written = read_answers(run, fit)
     answers = find_answers(written.pairs, given)
@@ -58,7 +61,7 @@ def write_answers_page(
         write_answers_report(
             out,
             title=f"{len(names)} classes, learned from {len(answers):,} answers",
-            summary=_summary(model, fit, given, answers, int(held_out.sum())),
+            summary=_summary(model, fit, given, answers, int(held_out.sum()), read_json(run / "metrics.json")),
             history=model.history_,
             classes=names,
             outputs=probabilities.argmax(1),
@@ -102,6 +105,10 @@ def _wrong(model: PairClassifier, answers: Pairs, written: GivenAnswers) -> Wron
     place = order[np.searchsorted(written.pairs.lines, answers.lines, sorter=order)]
     right = 1 - written.p_wrong[place]
     rates = facts["rates"]
+
+    def who(row: int) -> str:
+        return "" if answers.annotator is None else answers.annotators[answers.annotator[row]] or UNNAMED
+
     return WrongAnswers(
         summary=f"{share_in_words(facts)}.",
         annotators=[
@@ -115,7 +122,7 @@ def _wrong(model: PairClassifier, answers: Pairs, written: GivenAnswers) -> Wron
             for name, rate in zip(names_of(rates), rates, strict=True)
         ],
         suspects=[
-            WrongAnswer(one.row, one.odds_in_words, one.chain(LINKS) or LOOKS)
+            WrongAnswer(one.row, who(one.row), one.odds_in_words, one.chain(PAGE_LINKS) or LOOKS)
             for one in suspects_among(answers, right, MOST_LISTED)
         ],
         n_suspects=int((right < 0.5).sum()),
@@ -123,7 +130,9 @@ def _wrong(model: PairClassifier, answers: Pairs, written: GivenAnswers) -> Wron
     )
 
 
-def _summary(model: PairClassifier, fit: Fit, given: Given, answers: Pairs, n_held_out: int) -> str:
+def _summary(
+    model: PairClassifier, fit: Fit, given: Given, answers: Pairs, n_held_out: int, metrics: dict[str, Any]
+) -> str:
     learned = LEARNED.format(
         outputs=model.n_outputs_,
         items=len(given.items),
@@ -132,6 +141,11 @@ def _summary(model: PairClassifier, fit: Fit, given: Given, answers: Pairs, n_he
     )
     if model.naming_.named:
         learned += NAMED
+    if (mixed := metrics.get("mixed_up")) is not None:
+        found = model.naming_.columns >= 0
+        names = dict(zip(model.naming_.columns[found].tolist(), model.naming_.titles, strict=True))
+        mixed = [{**pair, "classes": [names.get(output, output) for output in pair["classes"]]} for pair in mixed]
+        learned += f"\n\n{mixed_up_in_words(mixed)}"
     if not n_held_out:
         return f"{learned}\n\n{UNMEASURED}"
     decided = []

@@ -11,6 +11,7 @@ if TYPE_CHECKING:
 UNNAMED = "(unnamed)"  # annotator, where others have names
 SHOWN = 20  # suspects, annotators and outliers
 ENOUGH = 20  # answers that could contradict others, to call it chance where they are not borne out
+MIXED_UP = 5  # pairs of classes that are named
 LINKS = 12  # a longer chain is cut in the middle
 MOST_LISTED = 100  # suspects in a report
 UNSUPPORTED = (
@@ -114,6 +115,19 @@ def wrong_in_words(facts: Mapping[str, Any]) -> str:
     if n_wrong > MOST_LISTED:
         listed = f"the {MOST_LISTED} least credible of {n_wrong:,} are"
     return f"{share_in_words(facts)}; {listed} listed in the report."
+
+
+def mixed_up_in_words(pairs: Sequence[Mapping[str, Any]]) -> str:
+    """
+    >>> mixed_up_in_words([{"classes": [3, 5], "called_same": 0.314}])
+    'Classes that answers mix up: 3 and 5 (called the same in 31 % of the pairs).'
+    """
+    if not pairs:
+        return "No two classes are mixed up more often than others."
+    named = [f"{'{} and {}'.format(*pair['classes'])} ({100 * pair['called_same']:.0f} %)" for pair in pairs[:MIXED_UP]]
+    named[0] = named[0].replace("(", "(called the same in ").replace(" %)", " % of the pairs)")
+    more = f", and {len(pairs) - MIXED_UP} more" if len(pairs) > MIXED_UP else ""
+    return f"Classes that answers mix up: {', '.join(named)}{more}."
 
 
 def rate_in_words(rate: Mapping[str, Any], name: str) -> str:

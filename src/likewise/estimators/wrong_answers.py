@@ -86,6 +86,21 @@ def judge_all(network: nn.Module, pile: Pile, answers: Pairs, held_out: Pairs, n
     return Verdict(found, credible_facts(found))
 
 
+def mixed_up(confusion: NDArray[np.float64], outputs: NDArray[np.int64]) -> list[tuple[int, int, float]]:
+    """The pairs of outputs in use that are called the same more often than twice the median pair, most often first.
+
+    >>> often = np.array([[0.9, 0.4, 0.1], [0.4, 0.9, 0.1], [0.1, 0.1, 0.9]])
+    >>> mixed_up(often, np.arange(3))
+    [(0, 1, 0.4)]
+    """
+    left, right = np.triu_indices(len(outputs), 1)
+    a, b = outputs[left], outputs[right]
+    share = confusion[a, b]
+    order = np.argsort(-share, kind="stable")
+    order = order[share[order] > 2 * np.median(share)] if len(share) else order
+    return [(int(a[i]), int(b[i]), float(share[i])) for i in order]
+
+
 def share_wrong(verdict: Verdict, contradictory: bool) -> float:
     """Of the answers; 0 where none contradict another and none looks wrong: then what follows from them is law."""
     assert verdict.posterior is not None

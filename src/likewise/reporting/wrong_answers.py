@@ -30,6 +30,7 @@ class WrongAnswer(NamedTuple):
     """An answer that is likely wrong."""
 
     position: int  # among the answers
+    annotator: str  # empty where nobody is named
     odds: str
     against: str
 
@@ -80,7 +81,10 @@ def _suspects(wrong: WrongAnswers, answers: JudgedAnswers, items: SortedItems) -
     if len(wrong.suspects) < wrong.n_suspects:
         about += f"; the {len(wrong.suspects)} least credible are shown"
     about += ". Each has its odds, and the answers that speak against it with their places."
-    further = [{"Wrong by": one.odds, "Against it": one.against} for one in wrong.suspects]
+    further = [
+        {**({"By": one.annotator} if one.annotator else {}), "Wrong by": one.odds, "Against it": one.against}
+        for one in wrong.suspects
+    ]
     return section(title, about, suspects(answers, [one.position for one in wrong.suspects], items, further))
 
 

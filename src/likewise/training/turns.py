@@ -157,9 +157,7 @@ def learn_in_turns(
     return stage, Judgement(rates, _known(said, decided, rates, joint), decided["share_wrong"])
 
 
-def _decide(
-    model: nn.Module, learner: Learner, said: Pairs, items: NDArray[np.int64], joint: bool
-) -> dict[str, Any]:
+def _decide(model: nn.Module, learner: Learner, said: Pairs, items: NDArray[np.int64], joint: bool) -> dict[str, Any]:
     """What the posterior says, as JSON has it: the first process decides for all."""
     found = judge_answers(model, learner.pile, said, learner.held_out, joint=joint)
     assert found.classes is not None
