@@ -168,11 +168,11 @@ def test_draw(data: DataSet) -> None:
         drawn = answers.draw(trial, data)
         assert np.array_equal(drawn.pairs.left, right.left)
         wrong = drawn.pairs.same != right.same
-        assert drawn.flipped == wrong.sum()
+        assert np.array_equal(drawn.wrong, wrong)
         assert set(drawn.pairs.same) == {0.0, 1.0}
         assert drawn.pairs.same.dtype == np.float32
         assert np.array_equal(drawn.pairs.same, answers.draw(replace(trial, model="learned"), data).pairs.same)
-        counts.append(drawn.flipped)
+        counts.append(drawn.wrong.sum())
     assert 70 < counts[0] < 130
     assert 160 < counts[1] < 240
 
@@ -314,7 +314,16 @@ def test_the_recipe_is_what_is_trained_with() -> None:
     assert answers.classifier_of(replace(trial, epochs=7), 10, Path("run")).epochs == 7
 
 
-@pytest.mark.parametrize(("model", "noise"), [("none", PairClassifier().noise), ("given", 0.1), ("learned", "learn")])
+MODELS_TOLD = [
+    ("none", PairClassifier().noise),
+    ("given", 0.1),
+    ("learned", "learn"),
+    ("law", 0),
+    ("annotators", "annotators"),
+]
+
+
+@pytest.mark.parametrize(("model", "noise"), MODELS_TOLD)
 def test_what_the_classifier_is_told_of_wrong_answers(model: str, noise: float | str) -> None:
-    (trial,) = select_trials("digits", [500], noise=0.1, model=model)
-    assert answers.classifier_of(trial, 10, Path("run")).noise == noise
+    (trial,) = select_trials("digits", [500], noise=0.1)
+    assert answers.classifier_of(replace(trial, model=model), 10, Path("run")).noise == noise
