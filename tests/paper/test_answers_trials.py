@@ -129,7 +129,8 @@ def test_what_cannot_be_tried_is_refused(given: dict[str, object], words: list[s
 def test_a_recipe_of_fallible_answers_opens_with_its_commands_and_figures(recipe: AnswersRecipe) -> None:
     trials = [Trial(recipe, aim.answers, noise=aim.noise, panel=aim.panel) for aim in recipe.expect]
     expected = [
-        (trial.command.removesuffix(" --seed 0"), aim.accuracy) for trial, aim in zip(trials, recipe.expect, strict=True)
+        (trial.command.removesuffix(" --seed 0"), aim.accuracy)
+        for trial, aim in zip(trials, recipe.expect, strict=True)
     ]
     opened = [(command, aim) for command, aim in opening(recipe, "  expect ") if aim]
     assert [(command, float(aim.removesuffix(" or more"))) for command, aim in opened] == expected

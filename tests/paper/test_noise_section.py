@@ -56,7 +56,14 @@ def test_ablation_rivals_and_verdicts(tmp_path: Path, trial_record: AnswersRecor
         "Agglomeration",
         "logistic regression, all labels",
     ]
-    assert rest[0] == ["5,000, 10 % wrong", "98.50 ± 0.71 [98.00]", "80.00 ± 0.00 [80.00]", "", "", "97.00 ± 0.00 [97.00]"]
+    assert rest[0] == [
+        "5,000, 10 % wrong",
+        "98.50 ± 0.71 [98.00]",
+        "80.00 ± 0.00 [80.00]",
+        "",
+        "",
+        "97.00 ± 0.00 [97.00]",
+    ]
     assert "- Not tried yet: 1,000, 5 % wrong.\n" in text
     assert "### photos" not in text
     assert "## Fallible answers" in results_page(tmp_path)

@@ -49,7 +49,9 @@ class AnswersRecord:
     experts: int = 0  # how many did, with soft answers
     expert_accuracies: list[float] = field(default_factory=list)  # of each, on the training set
     replaced: int = 0  # answers of experts in whose place there are random numbers
-    wrong_auroc: float | None = None  # the area under the ROC curve of P(wrong): are wrong answers told from right ones?
+    wrong_auroc: float | None = (
+        None  # the area under the ROC curve of P(wrong): are wrong answers told from right ones?
+    )
     rates: dict[str, dict[str, list[float]]] = field(default_factory=dict)  # annotator -> rate -> see annotator_rates
 
     @property

@@ -15,14 +15,14 @@ from likewise.paper.records import read_records
 ECI_PP = """\
 ## The protocol of ECI-PP: accuracy in % from the soft answers of experts who know little
 
-The protocol of ECI-PP (2026): images as 784 numbers and 9,000 random pairs of training images. An expert, an MLP 512-512
-with dropout 0.2 that saw 1 % of the labels, answers y = <p_a, p_b>; 30 % of the answers are then replaced by uniform
-random numbers. Three experts share the pairs and know 4, 3 and 3 classes: 10 % of the labels of these, and 0.01 % of the
-others. The learner is an MLP 784-512-512-10, no augmentation. The upper rows are as published there. Ours are
-`PairClassifier` with that network and its other defaults: mean ± standard deviation over the draws, and the worst draw.
-How long experts are trained is not published; the accuracy of ours stands below (published: 88.8 on the test images of
-MNIST and 74.8 on those of Fashion-MNIST, one expert). Ours are matched with the classes on the training set, and once as
-published: on the test set.
+The protocol of ECI-PP (2026): images as 784 numbers and 9,000 random pairs of training images. An expert, an MLP
+512-512 with dropout 0.2 that saw 1 % of the labels, answers y = <p_a, p_b>; 30 % of the answers are then replaced by
+uniform random numbers. Three experts share the pairs and know 4, 3 and 3 classes: 10 % of the labels of these, and
+0.01 % of the others. The learner is an MLP 784-512-512-10, no augmentation. The upper rows are as published there. Ours
+are `PairClassifier` with that network and its other defaults: mean ± standard deviation over the draws, and in brackets
+the worst draw. How long experts are trained is not published; the accuracy of ours stands below (published: 88.8 on the
+test images of MNIST and 74.8 on those of Fashion-MNIST, one expert). Ours are matched with the classes on the training
+set, and once as published: on the test set.
 """
 
 
@@ -42,7 +42,7 @@ def eci_pp_section(results: Path) -> str:
 
 def _part(recipe: AnswersRecipe, experts: int, records: Sequence[AnswersRecord]) -> str:
     published = {method: figures[experts] for method, figures in recipe.published.items() if experts in figures}
-    rows = [(method, *_train_and_test(figures)) for method, figures in published.items()]
+    rows: list[tuple[str, ...]] = [(method, *_train_and_test(figures)) for method, figures in published.items()]
     as_published = _figures([record.test_matched_accuracy for record in records])
     rows += [
         (
@@ -69,7 +69,8 @@ def _part(recipe: AnswersRecipe, experts: int, records: Sequence[AnswersRecord])
         [
             f"### {recipe.dataset}, {experts} expert{'s' if experts > 1 else ''}\n",
             table(header, rows, header[1:]),
-            f"{verdict}{len(seeds)} {'draws' if len(seeds) > 1 else 'draw'}, {minutes:.1f} core-minutes each: `{records[0].command}`"
+            f"{verdict}{len(seeds)} {'draws' if len(seeds) > 1 else 'draw'}, {minutes:.1f} core-minutes each: "
+            f"`{records[0].command}`"
             + (f", and with --seed {', '.join(map(str, seeds[1:]))}" if len(seeds) > 1 else "")
             + ".\n",
         ]

@@ -93,9 +93,10 @@ def train_expert(inputs: Tensor, labels: Tensor, n_classes: int, *, seed: int) -
         network = expert_network(inputs.shape[1], n_classes)
         optimizer = torch.optim.Adam(network.parameters(), lr=RATE)
         for _ in range(EPOCHS):
-            for rows in torch.randperm(len(inputs)).split(BATCH):
+            for rows in torch.split(torch.randperm(len(inputs)), BATCH):
                 optimizer.zero_grad()
-                nn.functional.cross_entropy(network(inputs[rows]), labels[rows]).backward()
+                loss: Tensor = nn.functional.cross_entropy(network(inputs[rows]), labels[rows])
+                loss.backward()  # type: ignore[no-untyped-call]
                 optimizer.step()
     return network.eval()
 

@@ -1,4 +1,4 @@
-"""The section of RESULTS.md on fallible answers: an ablation of the models of wrong answers, rivals, rates' intervals."""
+"""The section of RESULTS.md on fallible answers: models of wrong answers side by side, rivals, intervals of rates."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ annotators shared the pairs, each with rates of its own. `PairClassifier` was to
 models of wrong answers, from the least to the most: answers are law (`noise=0`), one rate is learned (`"learn"`), the
 rates of false "different" and false "same" of each annotator are learned pair by pair (`"annotators"`), and nothing is
 set (`"auto"`): the same rates, with all answers judged together. Cells are the mean ± standard deviation over the draws
-and, in brackets, the worst draw. "Required" and "aim" are for the mean where nothing is set. AUROC is the area under the
-ROC curve of P(wrong): the probability that a wrong answer looks less credible than a right one.
+and, in brackets, the worst draw. "Required" and "aim" are for the mean where nothing is set. AUROC is the area under
+the ROC curve of P(wrong): the probability that a wrong answer looks less credible than a right one.
 """
 
 OTHERS = """\
