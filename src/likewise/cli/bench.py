@@ -82,7 +82,7 @@ def pairs(
 def posterior(
     out: Annotated[Path, typer.Option(help="Write to this JSON file.")] = Path("benchmarks/posterior.json"),
     answers: Annotated[
-        int, typer.Option(min=1000, help="How many answers at most; also a tenth and a hundredth of these.")
+        int, typer.Option(min=1000, help="How many answers at most; also a tenth and three tenths of these.")
     ] = 10_000_000,
 ) -> None:
     """Made-up answers, one in ten wrong: judge them all together.
@@ -91,10 +91,10 @@ def posterior(
     """
     _check_writable(out)
 
-    from likewise.benchmarks.posterior import CASES, measure_alone, record, report
+    from likewise.benchmarks.posterior import CASES, PARTS, measure_alone, record, report
     from likewise.training.run_folder import write_json
 
-    costs = [measure_alone(case, answers // part) for case in CASES for part in (100, 10, 1)]
+    costs = [measure_alone(case, round(part * answers)) for case in CASES for part in PARTS]
     write_json(out, record(costs))
     for line in report(costs):
         typer.echo(line)
