@@ -2,7 +2,8 @@
 
 Ten answers for each item, of ten classes, one answer in ten wrong; with the answers alone, and with the outputs of a
 classifier. With the answers alone it draws samples, and makes fewer sweeps where answers are many: a comparison shows
-growth only among sizes with as many sweeps, so the number stands beside each cost. `python -m likewise.benchmarks.posterior CASE ANSWERS` measures one in its own process, and prints JSON.
+growth only among sizes with as many sweeps, so the number stands beside each cost.
+`python -m likewise.benchmarks.posterior CASE ANSWERS` measures one in its own process, and prints JSON.
 """
 
 from __future__ import annotations

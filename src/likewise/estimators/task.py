@@ -18,6 +18,7 @@ from likewise.datasets import in_pieces
 from likewise.distributed import from_first
 from likewise.errors import InputError
 from likewise.pairs import Ids, LargeAnswers, Pairs, PairTarget, answers_about
+from likewise.pairs.random_numbers import without_random_numbers
 from likewise.supervision import AnswerKnowledge, ClosureKnowledge, Known, LabelKnowledge
 from likewise.training import hold_out
 
@@ -102,10 +103,13 @@ def labels_task(codes: NDArray[np.int64], weight: NDArray[np.float32] | None, sh
 
 
 def counting_answers(pairs: Pairs, weight: ArrayLike | None) -> Pairs:
-    """The answers that say something, those of several annotators merged; `weight` (m,) goes with their own."""
+    """The answers that say something, those of several annotators merged; `weight` (m,) goes with their own.
+
+    Soft answers that may well be random numbers do not.
+    """
     if weight is not None:
         pairs = replace(pairs, weight=pairs.weight * _weights(weight, len(pairs)))
-    pairs = pairs.merged()
+    pairs = without_random_numbers(pairs).merged()
     return pairs.select((pairs.weight > 0) & (pairs.same != 0.5) & (pairs.left != pairs.right))
 
 
