@@ -75,9 +75,9 @@ def test_weights_of_zero_say_nothing_of_the_density() -> None:
     same, _ = mixture(2000, 0.3, seed=5)
     rest = np.random.default_rng(6).random(5000)  # would make random numbers of them all
     weight = np.repeat([1.0, 0.0], [2000, 5000])
-    with pytest.warns(UserWarning):
+    with pytest.warns(UserWarning, match="of 7,000 answers"):
         kept = without_random_numbers(answers(np.concatenate([same, rest]), weight=weight)).weight > 0
-    with pytest.warns(UserWarning):
+    with pytest.warns(UserWarning, match="of 2,000 answers"):
         alone = without_random_numbers(answers(same)).weight > 0
     assert np.array_equal(kept[:2000], alone)
     assert not kept[2000:].any()
