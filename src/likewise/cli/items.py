@@ -263,7 +263,7 @@ def open_for(
     if model.encoder_ is not None or encoder is not None:
         from likewise.encoders.stream import open_encoded
 
-        loaded = _encoder_for(model, encoder)
+        loaded = encoder_for(model, encoder)
         return open_encoded(path, loaded, text=columns, strict=strict, chunk=chunk, verbose=True)
     if not path.is_dir():
         return open_items(path, columns=columns, chunk=chunk)
@@ -273,7 +273,7 @@ def open_for(
     return open_items(path, size=shape[1], channels=channels, strict=strict, chunk=chunk)
 
 
-def _encoder_for(model: NetworkClassifier | SimilarityNetwork, given: str | None) -> Encoder:
+def encoder_for(model: NetworkClassifier | SimilarityNetwork, given: str | None) -> Encoder:
     """The encoder that a model was fitted with, where it is said to be now, or by the name that it had."""
     from likewise.encoders import Encoder
     from likewise.estimators.encoding import encoder_again, refuse_another

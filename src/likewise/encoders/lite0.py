@@ -27,7 +27,7 @@ RESIZE = 1.14  # the shorter side before the crop, by the side of the crop
 
 def load(size: int | None = None) -> Pretrained:
     size = size or SIZE
-    form = PhotoForm(size, RESIZE * size, (127 / 255,) * 3, (128 / 255,) * 3, "bicubic", "nearest")
+    form = PhotoForm(size, round(RESIZE * size, 1), (127 / 255,) * 3, (128 / 255,) * 3, "bicubic", "nearest")
     name = NAME if size == SIZE else f"{NAME}@{size}"
     return photo_encoder(name, _network().fuse(), form, version=package_version(PACKAGE), sha256=SHA256)
 
