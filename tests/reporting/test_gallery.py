@@ -12,7 +12,7 @@ import pytest
 from PIL import Image
 
 from likewise.errors import InputError
-from likewise.reporting.gallery import check_pictures, found_class, most_and_least_certain, png_uri, thumbnail
+from likewise.reporting.gallery import check_pictures, found_class, image_uri, most_and_least_certain, thumbnail
 
 
 def decoded(uri: str) -> np.ndarray:
@@ -21,12 +21,12 @@ def decoded(uri: str) -> np.ndarray:
 
 def test_grey_and_rgb_pixels_survive() -> None:
     image = np.random.default_rng(0).integers(0, 256, (3, 5, 7), dtype=np.uint8)
-    np.testing.assert_array_equal(decoded(png_uri(image)), image.transpose(1, 2, 0))
-    np.testing.assert_array_equal(decoded(png_uri(image[:1])), image[0])
+    np.testing.assert_array_equal(decoded(image_uri(image)), image.transpose(1, 2, 0))
+    np.testing.assert_array_equal(decoded(image_uri(image[:1])), image[0])
 
 
 def test_large_images_are_reduced_in_proportion() -> None:
-    assert decoded(png_uri(np.zeros((3, 100, 200), dtype=np.uint8))).shape == (48, 96, 3)
+    assert decoded(image_uri(np.zeros((1, 144, 288), dtype=np.uint8))).shape == (72, 144)
 
 
 def test_only_small_images_show_their_pixels() -> None:
@@ -74,4 +74,12 @@ def test_images_that_are_not_those_of_the_items_are_refused(images: Any, message
 )
 def test_what_is_no_image_is_refused(image: np.ndarray) -> None:
     with pytest.raises(InputError, match=r"An image must be bytes of shape \(1 or 3, height, width\), got"):
-        png_uri(image)
+        image_uri(image)
+
+
+def test_photos_are_jpeg_at_a_size_one_can_see() -> None:
+    photo = np.full((3, 200, 400), 90, dtype=np.uint8)
+    uri = image_uri(photo)
+    assert uri.startswith("data:image/jpeg;base64,")
+    assert Image.open(io.BytesIO(base64.b64decode(uri.partition(",")[2]))).size == (144, 72)
+    assert image_uri(photo[:1]).startswith("data:image/png;base64,")  # a drawing stays exact

@@ -18,7 +18,7 @@ from likewise.cli.credible import (
 )
 from likewise.cli.fitted import Fit, GivenAnswers, read_answers
 from likewise.cli.items import Given, find_answers
-from likewise.cli.pictures import pictures_of
+from likewise.cli.pictures import pictures_of, titles_of
 from likewise.cli.places import writing
 
 if TYPE_CHECKING:
@@ -69,7 +69,7 @@ def write_answers_page(
             held_out=_judged(model, given, answers.select(held_out)),
             answers=judged,
             images=pictures_of(given, path),
-            ids=given.items.ids or None,
+            ids=titles_of(given),
             facts=_facts(model),
             wrong=_wrong(model, answers, written),
         )

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from likewise.cli.discovery_words import COUNTED, number_in_words
 from likewise.cli.fitted import Fit, items_sha256
 from likewise.cli.items import Given
-from likewise.cli.pictures import pictures_of
+from likewise.cli.pictures import pictures_of, titles_of
 from likewise.cli.places import writing
 from likewise.errors import InputError
 
@@ -70,7 +70,7 @@ def write_discovery_page(
             outputs=outputs,
             probabilities=probabilities,
             images=pictures_of(given, path),
-            ids=given.items.ids or None,
+            ids=titles_of(given),
             facts={"Unused outputs": f"{model.unused_outputs_} of {model.n_outputs_}"} if model.unused_outputs_ else {},
         )
     yield f"Wrote {out}; open it in a browser."

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from likewise.cli.few_labels import find_labels, read_few_labels
 from likewise.cli.fitted import read_held_out
 from likewise.cli.items import Given
-from likewise.cli.pictures import pictures_of
+from likewise.cli.pictures import pictures_of, titles_of
 from likewise.cli.places import writing
 
 if TYPE_CHECKING:
@@ -59,7 +59,7 @@ def write_labels_page(out: Path, run: Path, model: SemiSupervisedClassifier, giv
             probabilities=probabilities.max(1),
             labels=judged,
             images=pictures_of(given, path),
-            ids=given.items.ids or None,
+            ids=titles_of(given),
         )
     yield f"Wrote {out}; open it in a browser."
     denied = sum(names[output] != label for output, label in zip(outputs[told.positions], told.labels, strict=True))

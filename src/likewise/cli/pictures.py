@@ -15,10 +15,30 @@ if TYPE_CHECKING:
 
     from likewise.reporting.gallery import Pictures
 
-LARGEST_SIDE = 96  # pixels of a picture
+LARGEST_SIDE = 144  # pixels of a picture
+LONGEST_TEXT = 200  # characters that are shown
+
+
+def titles_of(given: Given) -> Sequence[str] | None:
+    """How a page calls the items: by their ids, and texts by what they say; None where they have row numbers alone."""
+    if given.texts is None:
+        return given.items.ids or None
+    ids = given.items.ids or [str(row) for row in range(len(given.items))]
+    return [f"{name}: {_short(text)}" for name, text in zip(ids, given.texts, strict=True)]
+
+
+def _short(text: str) -> str:
+    """
+    >>> _short("a  b"), len(_short("long " * 100))
+    ('a b', 200)
+    """
+    words = " ".join(text.split())
+    return words if len(words) <= LONGEST_TEXT else words[: LONGEST_TEXT - 3] + "..."
 
 
 def pictures_of(given: Given, path: Path) -> Pictures | None:
+    if given.texts is not None:
+        return None
     if path.is_dir():
         return FilePictures(path, given.items.ids)
     inputs = given.items.inputs
@@ -50,11 +70,10 @@ class FilePictures:
         return len(self.ids)
 
     def __getitem__(self, position: int) -> np.ndarray:
-        from PIL import Image
+        import numpy as np
 
-        from likewise.datasets.images import FORMATS, read_image
+        from likewise.datasets.images import read_picture
 
-        path = self.folder / self.ids[position]
-        with Image.open(path, formats=FORMATS) as image:
-            side = min(max(image.size), LARGEST_SIDE)
-        return read_image(path, side, 3)
+        picture = read_picture(self.folder / self.ids[position], "RGB", 2 * LARGEST_SIDE)
+        picture.thumbnail((LARGEST_SIDE, LARGEST_SIDE))
+        return np.asarray(picture).transpose(2, 0, 1)

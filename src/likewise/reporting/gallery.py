@@ -13,7 +13,8 @@ from PIL import Image
 
 from likewise.errors import InputError
 
-LARGEST_SIDE = 96  # pixels; larger images are reduced, as a thumbnail shows no more
+LARGEST_SIDE = 144  # pixels; larger images are reduced, as a thumbnail shows no more
+LARGEST_EXACT_SIDE = 64  # larger images in colour are photos, which JPEG holds in a tenth of the space
 SMALLEST_SMOOTH_SIDE = 48  # smaller images are enlarged as squares, not blurred
 COLUMNS = 7  # thumbnails of each kind in the row of a class
 MOST_CLASSES = 30  # rows of a gallery
@@ -37,10 +38,10 @@ def check_pictures(images: Pictures | None, n: int) -> None:
         raise InputError(f"There must be an image for each of {n} items, got {len(images)} images.")
 
 
-def png_uri(image: np.ndarray) -> str:
-    """An image (C, H, W) of bytes, grey (C = 1) or RGB (C = 3), as a PNG data URI.
+def image_uri(image: np.ndarray) -> str:
+    """An image (C, H, W) of bytes, grey (C = 1) or RGB (C = 3), as a data URI: PNG, or JPEG for photos.
 
-    >>> png_uri(np.zeros((1, 8, 8), dtype=np.uint8))[:22]
+    >>> image_uri(np.zeros((1, 8, 8), dtype=np.uint8))[:22]
     'data:image/png;base64,'
     """
     if image.dtype != np.uint8 or image.ndim != 3 or len(image) not in (1, 3, 4):
@@ -49,17 +50,18 @@ def png_uri(image: np.ndarray) -> str:
         )
     pixels = image[0] if len(image) == 1 else np.moveaxis(image[:3], 0, -1)  # (H, W) or (H, W, 3)
     picture = Image.fromarray(np.ascontiguousarray(pixels))
+    photo = picture.mode == "RGB" and max(picture.size) > LARGEST_EXACT_SIDE
     picture.thumbnail((LARGEST_SIDE, LARGEST_SIDE))
-    stream = io.BytesIO()
-    picture.save(stream, format="PNG", optimize=True)
-    return "data:image/png;base64," + base64.b64encode(stream.getvalue()).decode("ascii")
+    stream, form = io.BytesIO(), "jpeg" if photo else "png"
+    picture.save(stream, format=form, optimize=True, **({"quality": 85} if photo else {}))
+    return f"data:image/{form};base64," + base64.b64encode(stream.getvalue()).decode("ascii")
 
 
 def thumbnail(image: np.ndarray, description: str) -> str:
     """One image of a sheet; the description is read out and shown under the pointer."""
     pixels = " pixels" if max(image.shape[1:]) < SMALLEST_SMOOTH_SIDE else ""
     text = escape(description)
-    return f'<img class="thumb{pixels}" src="{png_uri(image)}" alt="{text}" title="{text}">'
+    return f'<img class="thumb{pixels}" src="{image_uri(image)}" alt="{text}" title="{text}">'
 
 
 def most_and_least_certain(members: np.ndarray, certainty: np.ndarray, n: int) -> tuple[list[int], list[int]]:

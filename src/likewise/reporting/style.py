@@ -136,7 +136,7 @@ footer{margin-top:3.5rem;padding-top:1rem;border-top:1px solid var(--rule)}
 .suspects h3{margin-bottom:.2rem}
 .suspects .id{font-weight:400;overflow-wrap:anywhere}
 .pair{display:flex;gap:.4rem;flex:none}
-.pair .thumb{width:4.75rem}
+.pair .thumb{width:7rem}
 
 .listing{border-collapse:collapse;width:100%;font-size:.9rem;table-layout:fixed}
 .listing th,.listing td{text-align:left;vertical-align:top;padding:.55rem 0 .55rem 1.5rem;overflow-wrap:anywhere;
