@@ -24,10 +24,10 @@ from typing import Any
 
 import numpy as np
 import torch
-
-from likewise.evaluation import accuracy, confusion, match_outputs
 from likewise.files import write_whole
 from likewise.machine import machine
+
+from likewise.evaluation import accuracy, confusion, match_outputs
 from likewise.paper.answers import load_set
 from likewise.paper.answers_draw import draw
 from likewise.paper.answers_trials import select_expert_trials

@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from likewise.benchmarks.posterior import CASES, Cost, judge, measure_alone, record, report
-from likewise.training.run_folder import plain
+from likewise.storage.records import as_json
 
 COSTS = [
     Cost("answers alone", 1000, 9.0, 90.0, 0.1),
@@ -41,7 +41,7 @@ def test_what_depends_on_the_number_of_answers_is_said() -> None:
 
 
 def test_record_and_report() -> None:
-    written = plain(record(COSTS))
+    written = as_json(record(COSTS))
     assert len(written["costs"]) == 3
     assert [bar["verdict"] for bar in written["bars"]] == ["pass", "miss"]
     lines = [*report(COSTS)]

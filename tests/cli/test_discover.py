@@ -170,7 +170,7 @@ def test_the_same_command_again_goes_on_or_says_that_it_is_finished(
     with monkeypatch.context() as patch:
         patch.setattr(SimilarityNetwork, "fit", lambda *_: pytest.fail("it was finished"))
         again = discover(run, blobs, "run")
-        assert f"{blobs / 'run'} is finished, by the same command." in again.stdout, again.output
+        assert f"{blobs / 'run'} is finished: the same command wrote it." in again.stdout, again.output
         for option, value in (("--classes", 4), ("--max-classes", 50), ("--epochs", 3)):
             other = discover(run, blobs, "run", option, value)
             assert other.exit_code == 2

@@ -17,7 +17,7 @@ from dataclasses import asdict, dataclass
 
 import numpy as np
 
-from likewise.benchmarks.measure import MEBIBYTE, peak_bytes
+from likewise.benchmarks.measure import MEBIBYTE, Outcome, peak_bytes
 from likewise.pairs import Pairs
 from likewise.pairs.groupings import sweeps_for
 from likewise.pairs.memberships import HALF_PRECISION
@@ -90,7 +90,7 @@ def judge(costs: Sequence[Cost]) -> list[tuple[str, float, str]]:
 
 def record(costs: Sequence[Cost]) -> dict[str, object]:
     """All that was measured, with what it was measured on, for a JSON file."""
-    from likewise.machine import machine  # it brings torch, and the process that is measured must not have it
+    from likewise.storage.machine import machine  # it brings torch, and the process that is measured must not have it
 
     return {
         **machine(),
@@ -106,6 +106,12 @@ def report(costs: Sequence[Cost]) -> Iterator[str]:
         yield f"{cost.case:<18} {cost.answers:>12,} {cost.cpu_seconds:>12.2f} {cost.mebibytes:>8.0f}  {cost.how}"
     for bar, value, verdict in judge(costs):
         yield f"{verdict:<5} {bar}: {value:g}"
+
+
+def run(answers: int) -> Outcome:
+    """Measure so many answers, and a tenth and three tenths of them."""
+    costs = [measure_alone(case, round(part * answers)) for case in CASES for part in PARTS]
+    return record(costs), report(costs)
 
 
 if __name__ == "__main__":

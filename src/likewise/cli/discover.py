@@ -10,8 +10,7 @@ import typer
 
 from likewise.cli.discovery_words import introduction, outcome, similarity_in_words
 from likewise.cli.fitted import training_seconds
-from likewise.cli.fitting import Told, fit_into
-from likewise.cli.items import Given, features_or_images
+from likewise.cli.items import Given, features_or_images, open_for
 from likewise.cli.options import (
     Device,
     Grey,
@@ -26,7 +25,18 @@ from likewise.cli.options import (
 )
 from likewise.cli.predictions import prediction_rows, write_csv
 from likewise.cli.processes import take_part
-from likewise.cli.teacher import Images, Teacher, known_items, saved_similarity
+from likewise.cli.run import open_run
+from likewise.cli.teacher import (
+    Images,
+    Teacher,
+    check_form,
+    check_number,
+    known_files,
+    open_like_known,
+    read_known,
+    read_similarity,
+    saved_files,
+)
 from likewise.errors import InputError
 
 if TYPE_CHECKING:
@@ -93,42 +103,50 @@ def discover(
         "device": device,
         "precision": precision,
     }
-    fit_into(
-        out,
-        unknown,
-        _told(known, similarity, unknown, Images(size, grey, strict), arguments),
-        lambda given, teacher: _discover(unknown, given, teacher, out, arguments),
-        command="discover",
-        arguments=arguments,
-        strict=strict,
-    )
+    _check_source(known, similarity, arguments)
+    images = Images(size, grey, strict)
+    with open_run(out, "discover", arguments) as run:
+        if similarity is not None:
+            learned = read_similarity(similarity)
+            columns = getattr(learned, "feature_names_in_", ())
+            stream = open_for(learned, unknown, columns=columns, strict=strict)
+            path, files = similarity, saved_files(similarity)
+        else:
+            assert known is not None
+            stream = open_like_known(unknown, known, images)
+            path, files = known, known_files(known)
+        check_number(unknown, len(stream), classes)
+        if run.was_finished(files, unknown, stream):
+            return
+        given = run.read(unknown, stream)
+        check_number(unknown, len(given.items), classes)
+        teacher = Teacher(path, network=learned) if similarity is not None else read_known(path, images, grouped)
+        check_form(teacher, unknown, given)
+        if not run.begin(unknown, given, path, unit="row", sha256=teacher.sha256()):
+            return
+        _discover(unknown, given, teacher, out, arguments)
 
 
-def _told(
-    known: Path | None, similarity: Path | None, unknown: Path, images: Images, arguments: dict[str, Any]
-) -> Told[Teacher]:
-    """The one of the two options that is given."""
+def _check_source(known: Path | None, similarity: Path | None, arguments: dict[str, Any]) -> None:
+    """Refuse both of the two options, neither of them, and what does not go with --similarity."""
     if known is not None and similarity is not None:
         raise InputError("Both --known and --similarity are given; leave out --known to use the similarity again.")
-    if known is not None:
-        return known_items(known, unknown, images, arguments["classes"], arguments["grouped"])
-    if similarity is None:
+    if known is None and similarity is None:
         raise InputError("There is nothing to learn from what is the same; give --known or --similarity.")
     for name in ("network", "similarity_epochs", "grouped", "unit_length"):
-        if arguments[name]:
+        if similarity is not None and arguments[name]:
             option = "--" + name.replace("_", "-")
             raise InputError(f"{option} is for learning a similarity, and --similarity has one; leave {option} out.")
-    return saved_similarity(similarity, unknown, images, arguments["classes"])
 
 
-def _discover(unknown: Path, given: Given, teacher: Teacher, out: Path, arguments: dict[str, Any]) -> list[str]:
-    """Learn, look, and write what came of it; metrics.json comes last and so says that the run is whole."""
+def _discover(unknown: Path, given: Given, teacher: Teacher, out: Path, arguments: dict[str, Any]) -> None:
+    """Learn, write the files and print the outcome; metrics.json comes last and says that the run is finished."""
     import numpy as np
 
     from likewise.estimators import CategoryDiscoverer
-    from likewise.files import replacing
-    from likewise.training import write_json
-    from likewise.training.run_folder import write_history
+    from likewise.storage.atomic_files import open_atomically
+    from likewise.storage.records import write_json
+    from likewise.storage.run_folder import write_history
 
     for line in introduction(unknown, given, teacher):
         typer.echo(line)
@@ -149,7 +167,7 @@ def _discover(unknown: Path, given: Given, teacher: Teacher, out: Path, argument
     ).fit(given.X)
     model = found.classifier_
     probabilities = model.predict_proba(given.X)[np.arange(len(given.items)), found.labels_]  # (n,)
-    with replacing(out / "classes.csv") as file:
+    with open_atomically(out / "classes.csv") as file:
         write_csv(file, iter([prediction_rows(given.items, model.classes_[found.labels_], probabilities)]))
     learned = [] if teacher.network else similarity.history_
     stages = (("similarity", learned), ("classifier", model.history_))
@@ -157,7 +175,8 @@ def _discover(unknown: Path, given: Given, teacher: Teacher, out: Path, argument
     found.save(out)
     metrics = _metrics(found, teacher, out, arguments)
     write_json(out / "metrics.json", metrics)
-    return list(outcome(out, found, metrics))
+    for line in outcome(out, found, metrics):
+        typer.echo(line)
 
 
 def _learn_similarity(teacher: Teacher, out: Path, arguments: dict[str, Any]) -> SimilarityNetwork:

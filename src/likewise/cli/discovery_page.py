@@ -45,8 +45,7 @@ def write_discovery_page(
     from likewise.estimators import SimilarityNetwork
     from likewise.evaluation import NumberOfClasses, Trust
     from likewise.reporting import SeenSimilarity, write_discovery_report
-    from likewise.training import read_json
-    from likewise.training.record_form import check_record
+    from likewise.storage.records import check_record, read_json
 
     metrics, similarity = read_json(run / "metrics.json"), SimilarityNetwork.load(run / "similarity")
     check_record(metrics, METRICS, run / "metrics.json", AGAIN)

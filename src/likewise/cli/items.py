@@ -42,7 +42,7 @@ class Given:
 
 def read_all(stream: ItemStream) -> Given:
     """All items in memory; broken ones are listed."""
-    from likewise.datasets.chunks import collect
+    from likewise.datasets.items import collect
 
     return _given(collect(stream), stream)
 
@@ -55,17 +55,17 @@ def read_or_keep(
         return read_all(stream)
 
     from likewise.datasets import keep_on_disk
-    from likewise.training.run_folder import reserved
+    from likewise.storage.run_folder import lock_folder
 
     typer.echo(f"The items stay on disk: they take {stream.n_bytes / 1e9:,.1f} GB in {folder}.")
     stamp = f"{fitted.stamp(files)} {stream.item_bytes} {strict}"
-    with reserved(folder):
+    with lock_folder(folder):
         return _given(keep_on_disk(stream, folder, stamp), stream)
 
 
 def is_too_large(n_bytes: int) -> bool:
     """Whether so much would fill more than half of the memory, with a copy for each process of this machine."""
-    from likewise.machine import memory
+    from likewise.storage.machine import memory
 
     there, copies = memory(), int(os.environ.get("LOCAL_WORLD_SIZE", rank_and_size()[1]))
     return there is not None and copies * n_bytes > MOST_OF_MEMORY * there
@@ -93,6 +93,24 @@ def list_broken(broken: Sequence[str]) -> None:
         typer.echo(f"  {name}", err=True)
     if len(broken) > MOST_LISTED:
         typer.echo(f"  and {len(broken) - MOST_LISTED:,} more", err=True)
+
+
+def are_large(path: Path, out: Path) -> bool:
+    """Whether answers are closed on disk instead of read whole; a run resumes as it was begun."""
+    from likewise.pairs.large import memory_for
+
+    begun, closed = (out / "fit.json").exists(), (out / "answers").exists()
+    return closed if begun else is_too_large(memory_for(path))
+
+
+def read_answers(path: Path, stream: ItemStream) -> Pairs:
+    """The answers of a file; an id that is not among the items is refused before any image is read."""
+    from likewise.pairs import Pairs
+
+    answers = Pairs.read(path)
+    if stream.names:
+        answers.index(stream.names)
+    return answers
 
 
 def find_answers(pairs: Pairs, given: Given) -> Pairs:

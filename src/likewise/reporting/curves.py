@@ -13,7 +13,8 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.ticker import MaxNLocator
 
-from likewise.reporting.drawing import WIDE, Size, frame, legend, new_figure, percent
+from likewise.reporting.drawing import WIDE, Size, both_sizes, frame, legend, new_figure, percent
+from likewise.reporting.page import section
 from likewise.reporting.style import LIGHT, learner_colour
 
 History = Sequence[Mapping[str, object]]  # one row an epoch: numbers by name, and perhaps the stage in words
@@ -167,3 +168,18 @@ def _numbered(history: History) -> Iterator[tuple[float, Mapping[str, object]]]:
     rows = np.arange(1.0, len(history) + 1)
     epochs = np.array([row.get("epoch", i) for i, row in zip(rows, history, strict=True)], dtype=np.float64)
     return zip((epochs if (np.diff(epochs) > 0).all() else rows).tolist(), history, strict=True)
+
+
+# The section of a report on how a model learned, epoch by epoch.
+def curve_section(history: History, *, told: str = "answers", later: str = "pairs") -> str:
+    """Nothing where the history has no figure; `told` is what was held out, `later` what the stages learn from."""
+    shown = " and ".join(axes.get_title(loc="left").lower() for axes in answers_curve(history).axes)
+    if not shown:
+        return ""
+    about = f"{shown.capitalize()} after each epoch."
+    if stage_changes(history):
+        about += (
+            f" A dashed rule marks where a stage began; the training loss before and after it is of different {later}."
+        )
+    figure = both_sizes(lambda size: answers_curve(history, size=size, told=told), f"{shown} by epoch", prefix="curve")
+    return section("How it learned", about, figure)

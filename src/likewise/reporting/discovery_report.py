@@ -11,9 +11,9 @@ import numpy as np
 
 from likewise.evaluation import Calibration, NumberOfClasses, PairQuality, Trust
 from likewise.evaluation.trust import LEAST_CLOSED, LEAST_CONFIDENT, MOST_ALONE, MOST_TOGETHER
+from likewise.reporting.class_gallery import classes_section
 from likewise.reporting.curves import History, stages_curve
 from likewise.reporting.drawing import both_sizes
-from likewise.reporting.found import classes_section
 from likewise.reporting.gallery import Pictures
 from likewise.reporting.judged import SortedItems
 from likewise.reporting.page import card, card_row, section, write_page

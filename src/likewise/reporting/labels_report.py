@@ -11,10 +11,9 @@ import numpy as np
 
 from likewise.errors import InputError
 from likewise.evaluation import confusion
-from likewise.reporting.curves import History
-from likewise.reporting.found import classes_section
+from likewise.reporting.class_gallery import classes_section
+from likewise.reporting.curves import History, curve_section
 from likewise.reporting.gallery import Pictures, thumbnail
-from likewise.reporting.history import curve_section
 from likewise.reporting.judged import SortedItems
 from likewise.reporting.matrix import confusion_matrix
 from likewise.reporting.page import card, card_row, certainty, count, scrolling, section, share_card, write_page

@@ -7,8 +7,8 @@ from html import escape
 from pathlib import Path
 
 from likewise.evaluation import wilson
-from likewise.files import write_whole
 from likewise.reporting.style import STYLE_SHEET
+from likewise.storage.atomic_files import write_atomically
 
 
 def write_page(path: Path | str, *, title: str, summary: str, sections: Iterable[str]) -> None:
@@ -27,7 +27,7 @@ def write_page(path: Path | str, *, title: str, summary: str, sections: Iterable
         + "\n<footer>Written by Likewise. This file needs nothing else: keep it, send it, open it anywhere.</footer>\n"
         "</main></body></html>\n"
     )
-    write_whole(Path(path), page)
+    write_atomically(Path(path), page)
 
 
 def section(title: str, about: str, body: str = "") -> str:
