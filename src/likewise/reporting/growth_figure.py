@@ -9,7 +9,7 @@ from matplotlib.lines import Line2D
 from matplotlib.ticker import LogLocator
 
 from likewise.reporting.drawing import frame, legend, new_figure, svg_file
-from likewise.reporting.style import LIGHT, learner_colour
+from likewise.reporting.palette import LIGHT, learner_colour
 
 SIZE = (9.2, 6.2)
 DASHES = ("-", "--", ":")  # once the colours are used up

@@ -3,52 +3,78 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from html import escape
+from dataclasses import dataclass
+from typing import Literal
 
 import numpy as np
+from markupsafe import Markup
 from matplotlib.colors import to_rgb
 from matplotlib.figure import Figure
 
 from likewise.reporting.drawing import svg
-from likewise.reporting.learner import class_name, output_order
-from likewise.reporting.style import LIGHT
+from likewise.reporting.palette import LIGHT
 
 MOST_NUMBERS = 20  # outputs or classes beyond which a confusion matrix shows colours alone
 LONGEST_NAME = 3  # letters of a class name that fit above a column; longer names are turned
 
 
-def confusion_table(confusion: np.ndarray, matching: np.ndarray, class_names: Sequence[str]) -> str:
+@dataclass(frozen=True)
+class Cell:
+    """A count of items, and how deep its colour is."""
+
+    kind: Literal["right", "wrong", "zero"]
+    count: int
+    depth: float
+
+
+@dataclass(frozen=True)
+class Row:
+    """One output, the class that it is matched with, and its items by their true class."""
+
+    output: int | None  # None where outputs need no number, because they were taught by name
+    name: str
+    matched: bool
+    cells: Sequence[Cell]
+
+
+@dataclass(frozen=True)
+class Matrix:
+    """A confusion matrix as a template shows it: rows of numbers, or a figure where they are many."""
+
+    class_names: Sequence[str]
+    rows: Sequence[Row] = ()
+    figure: Markup | None = None
+
+    @property
+    def turned(self) -> bool:
+        """Whether the names of the columns are too long to stand upright."""
+        return any(len(name) > LONGEST_NAME for name in self.class_names)
+
+
+def confusion_matrix(
+    confusion: np.ndarray, matching: np.ndarray, class_names: Sequence[str], *, numbered: bool = True
+) -> Matrix:
     """Rows are outputs in the order of their classes, unmatched ones last; columns are the true classes.
 
-    >>> "<td" in confusion_table(np.array([[0, 5], [4, 1]]), np.array([1, 0]), ("cat", "dog"))
-    True
+    >>> matrix = confusion_matrix(np.array([[0, 5], [4, 1]]), np.array([1, 0]), ("cat", "dog"))
+    >>> [(row.output, row.name, [cell.count for cell in row.cells]) for row in matrix.rows]
+    [(1, 'cat', [4, 1]), (0, 'dog', [0, 5])]
     """
-    confusion, shares = np.asarray(confusion), np.sqrt(row_shares(confusion))  # the root shows a single mistake
-    turned = ' class="long"' if any(len(str(name)) > LONGEST_NAME for name in class_names) else ""
-    head = "".join(f'<th scope="col"{turned}>{escape(str(name))}</th>' for name in class_names)
+    confusion, names = np.asarray(confusion), [str(name) for name in class_names]
+    if max(confusion.shape) > MOST_NUMBERS:
+        label = f"Confusion matrix of {confusion.shape[0]} outputs and {confusion.shape[1]} classes"
+        figure = confusion_figure(confusion, matching, class_names)
+        return Matrix(names, figure=svg(figure, label, prefix="confusion"))
+    depths = np.sqrt(row_shares(confusion))  # the root shows a single mistake
     rows = []
     for k in output_order(matching):
         own = int(matching[k])
-        cells = "".join(
-            _cell(int(count), share, right=column == own)
-            for column, (count, share) in enumerate(zip(confusion[k], shares[k], strict=True))
-        )
-        mark = "" if own >= 0 else ' class="unmatched"'
-        rows.append(f'<tr{mark}><th scope="row">{_row_name(k, own, class_names)}</th>{cells}</tr>')
-    return (
-        '<table class="matrix"><thead>'
-        f'<tr><td></td><th class="axis" scope="colgroup" colspan="{len(class_names)}">true class</th></tr>'
-        f'<tr><th class="axis" scope="col">found</th>{head}</tr></thead>\n'
-        "<tbody>" + "\n".join(rows) + "</tbody></table>"
-    )
-
-
-def confusion_matrix(confusion: np.ndarray, matching: np.ndarray, class_names: Sequence[str]) -> str:
-    """The table where its numbers can be read, else a picture of it."""
-    if max(confusion.shape) <= MOST_NUMBERS:
-        return confusion_table(confusion, matching, class_names)
-    label = f"Confusion matrix of {confusion.shape[0]} outputs and {confusion.shape[1]} classes"
-    return svg(confusion_figure(confusion, matching, class_names), label, prefix="confusion")
+        cells = [
+            Cell("zero" if not count else "right" if column == own else "wrong", int(count), float(depth))
+            for column, (count, depth) in enumerate(zip(confusion[k], depths[k], strict=True))
+        ]
+        rows.append(Row(k if numbered else None, class_name(own, class_names, "unmatched"), own >= 0, cells))
+    return Matrix(names, rows)
 
 
 def confusion_figure(confusion: np.ndarray, matching: np.ndarray, class_names: Sequence[str]) -> Figure:
@@ -116,12 +142,20 @@ def row_shares(confusion: np.ndarray) -> np.ndarray:
     return shares
 
 
-def _cell(count: int, share: float, *, right: bool) -> str:
-    kind = "right" if right and count else "wrong" if count else "zero"
-    depth = f' style="--share:{share:.3f}"' if count else ""
-    return f'<td class="{kind}"{depth}>{count}</td>'
+def output_order(matching: np.ndarray) -> list[int]:
+    """Outputs in the order of their classes, so that agreement lies on the diagonal; unmatched outputs come last.
+
+    >>> output_order(np.array([2, -1, 0, 1]))
+    [2, 3, 0, 1]
+    """
+    matching = np.asarray(matching)
+    return [int(k) for k in np.lexsort((matching, matching < 0))]
 
 
-def _row_name(output: int, own: int, class_names: Sequence[str]) -> str:
-    name = escape(class_name(own, class_names, "unmatched"))
-    return f'<span><span class="word">output</span> {output} &rarr;</span> {name}'
+def class_name(index: int, class_names: Sequence[str], otherwise: str = "unknown") -> str:
+    """The name of a class, or `otherwise` for -1.
+
+    >>> class_name(1, ("cat", "dog")), class_name(-1, ("cat", "dog"), "unmatched")
+    ('dog', 'unmatched')
+    """
+    return str(class_names[index]) if index >= 0 else otherwise
