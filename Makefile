@@ -5,7 +5,7 @@ PIP := $(VENV)/bin/pip --disable-pip-version-check
 USER_READY := $(VENV)/.installed
 DEV_READY := $(VENV)/.installed-dev
 
-.PHONY: demo test mutants results clean
+.PHONY: demo test mutants house results clean
 
 demo: $(USER_READY)
 	$(VENV)/bin/likewise demo
@@ -19,6 +19,9 @@ test: $(DEV_READY)
 mutants: $(DEV_READY)
 	$(PIP) install -q -c constraints.txt 'mutmut>=3.8'
 	OMP_NUM_THREADS=1 $(VENV)/bin/python benchmarks/mutation.py
+
+house: $(USER_READY)
+	OMP_NUM_THREADS=1 $(VENV)/bin/python benchmarks/house.py
 
 results: $(USER_READY)
 	$(VENV)/bin/likewise paper show

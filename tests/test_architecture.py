@@ -15,7 +15,8 @@ SOURCE = Path(likewise.__file__).parent
 
 # A room may import from those on earlier lines, and from itself; rooms on one line keep apart.
 ORDER = [
-    {"atomic", "errors", "files", "machine", "unknown"},
+    {"atomic", "errors", "unknown"},
+    {"storage"},
     {"distributed"},
     {"criteria", "pairs", "evaluation", "datasets"},
     {"networks", "supervision", "clustering"},

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from likewise.benchmarks.posterior import CASES, Cost, judge, measure_alone, record, report
-from likewise.training.run_folder import plain
+from likewise.storage.records import as_json
 
 COSTS = [
     Cost("answers alone", 100, 1.0, 10.0, 0.1),
@@ -32,7 +32,7 @@ def test_the_last_tenfold_is_judged() -> None:
 
 
 def test_record_and_report() -> None:
-    written = plain(record(COSTS))
+    written = as_json(record(COSTS))
     assert len(written["costs"]) == 3
     assert [bar["verdict"] for bar in written["bars"]] == ["pass", "miss"]
     lines = [*report(COSTS)]

@@ -15,7 +15,7 @@ import pytest
 import torch
 
 from likewise.cli import items
-from likewise.datasets import Items, keeping
+from likewise.datasets import Items, on_disk
 from likewise.pairs import Pairs
 
 Run = Callable[..., Any]
@@ -70,7 +70,7 @@ def test_a_killed_run_on_disk_goes_on_to_the_weights_of_one_in_memory(
     killed = subprocess.run([*map(str, command), "--out", str(out)], env=threads, capture_output=True, check=False)
     assert killed.returncode == -signal.SIGKILL, killed.stderr
     with monkeypatch.context() as patched:
-        patched.setattr(keeping, "_check_room", lambda *_: pytest.fail("the items were written again"))
+        patched.setattr(on_disk, "_check_room", lambda *_: pytest.fail("the items were written again"))
         assert fit_blobs(blobs, out, "--on-disk").exit_code == 0
     assert fit_blobs(blobs, blobs / "memory").exit_code == 0
     assert_same(out, blobs / "memory")
@@ -80,16 +80,16 @@ def test_items_that_would_fill_the_memory_stay_on_disk(
     blobs: Path, fit_blobs: Run, run: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("likewise.pairs.large.A_CSV_BYTE", 0)
-    monkeypatch.setattr("likewise.machine.memory", lambda: 2 * 60 * 2 * 4 - 1)  # 60 items of two columns
+    monkeypatch.setattr("likewise.storage.machine.memory", lambda: 2 * 60 * 2 * 4 - 1)  # 60 items of two columns
     assert "The items stay on disk" in fit_blobs(blobs, blobs / "disk").stdout
     assert "The items stay on disk" in run("report", blobs / "run").stdout
-    monkeypatch.setattr("likewise.machine.memory", lambda: 2 * 60 * 2 * 4)
+    monkeypatch.setattr("likewise.storage.machine.memory", lambda: 2 * 60 * 2 * 4)
     (blobs / "disk" / "metrics.json").unlink()
     assert "stay on disk" not in fit_blobs(blobs, blobs / "disk").stdout  # the same run goes on in memory
 
 
 def test_every_process_of_a_machine_counts(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("likewise.machine.memory", lambda: 600)
+    monkeypatch.setattr("likewise.storage.machine.memory", lambda: 600)
     for processes, too_large in (("3", False), ("4", True)):
         monkeypatch.setenv("LOCAL_WORLD_SIZE", processes)
         assert items.is_too_large(100) == too_large

@@ -13,7 +13,7 @@ from rich.table import Table
 
 from likewise.benchmarks.contenders import contender, naive_bytes
 from likewise.benchmarks.measure import GIBIBYTE, available_bytes, mebibytes_alone, side_by_side, warm_up
-from likewise.machine import machine
+from likewise.storage.machine import machine
 
 SIZES = ((100, 10), (1000, 100), (4096, 100), (2000, 1000))  # (b, K)
 CRITERIA = ("mcl", "kcl")

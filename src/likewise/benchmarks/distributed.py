@@ -23,11 +23,11 @@ import torch
 from likewise.benchmarks.measure import seconds
 from likewise.criteria import MCL
 from likewise.distributed import join, leave, share, sharing, traffic, world
-from likewise.machine import machine
 from likewise.networks import build
+from likewise.storage.machine import machine
 from likewise.supervision import label_objective
 from likewise.training import Batch
-from likewise.training.parallel import in_parallel, spread
+from likewise.training.parallel import gather_outputs, in_parallel
 
 BATCHES = (256, 1024, 4096)
 PROCESSES = (1, 2, 4)
@@ -68,7 +68,7 @@ def measure_here(batches: Sequence[int], repeats: int) -> list[Step]:
     network = build("mlp", OUTPUTS, (FEATURES,), seed=0)
     weights = 4 * sum(parameter.numel() for parameter in network.parameters())
     steps = []
-    with spread(network):
+    with gather_outputs(network):
         objective = in_parallel(network, label_objective(MCL()))
         for b in batches:
             draw = torch.Generator().manual_seed(b)

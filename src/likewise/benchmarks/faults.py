@@ -28,8 +28,8 @@ from torch import Tensor, nn
 
 from likewise.criteria import MCL
 from likewise.datasets import Augmentation, load
-from likewise.machine import machine
 from likewise.networks import build
+from likewise.storage.machine import machine
 from likewise.supervision import label_objective
 from likewise.training import Batch, Settings, TensorBatches, train
 

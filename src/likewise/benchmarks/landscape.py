@@ -24,8 +24,8 @@ from likewise.criteria import KCL, MCL
 from likewise.landscape.job import Job, make_job
 from likewise.landscape.losses import FixedBatch
 from likewise.landscape.rows import RowLosses
-from likewise.machine import machine
 from likewise.networks import build
+from likewise.storage.machine import machine
 from likewise.training.batches import channels_last
 
 ITEMS, POINTS, REPEATS = 1000, 91, 3  # a row of the usual grid

@@ -14,12 +14,12 @@ import torch
 
 from likewise.benchmarks.measure import side_by_side
 from likewise.datasets import Augmentation
-from likewise.machine import machine
 from likewise.networks import build
+from likewise.storage.machine import machine
 from likewise.supervision.semi import METHODS, Aids, natural_weights, semi_objective
 from likewise.training import Settings, TensorBatches, train
 from likewise.training.few_labels import LABELLED
-from likewise.training.few_labels_order import FewLabelsOrder
+from likewise.training.orders import FewLabelsOrder
 
 ITEMS, LABELS, CLASSES, SIDE = 2000, 100, 10, 28
 CONTENDERS = ("pi-model", "pseudo-mcl")

@@ -43,7 +43,7 @@ def criterion(
     from rich.console import Console
 
     from likewise.benchmarks.criterion import CRITERIA, SIZES, measure_cases, print_report, record
-    from likewise.training.run_folder import write_json
+    from likewise.storage.records import write_json
 
     with _threads(threads):
         screen, cases = Console(), []
@@ -66,7 +66,7 @@ def pairs(
     _check_writable(out)
 
     from likewise.benchmarks.pairs import measure_alone, record, report, write_answers
-    from likewise.training.run_folder import write_json
+    from likewise.storage.records import write_json
 
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder) / "answers.csv"
@@ -92,7 +92,7 @@ def posterior(
     _check_writable(out)
 
     from likewise.benchmarks.posterior import CASES, measure_alone, record, report
-    from likewise.training.run_folder import write_json
+    from likewise.storage.records import write_json
 
     costs = [measure_alone(case, answers // part) for case in CASES for part in (100, 10, 1)]
     write_json(out, record(costs))
@@ -114,7 +114,7 @@ def similarity(
     _check_writable(out)
 
     from likewise.benchmarks.similarity import compare, record, report
-    from likewise.training.run_folder import write_json
+    from likewise.storage.records import write_json
 
     with _threads(threads):
         comparison = compare(repeats=repeats)
@@ -137,7 +137,7 @@ def semi(
     _check_writable(out)
 
     from likewise.benchmarks.semi import compare, record, report
-    from likewise.training.run_folder import write_json
+    from likewise.storage.records import write_json
 
     with _threads(threads):
         measured = compare(repeats=repeats)
@@ -164,7 +164,7 @@ def answers(
     _check_writable(out)
 
     from likewise.benchmarks.answers import measure, open_pile, record, report
-    from likewise.training.run_folder import write_json
+    from likewise.storage.records import write_json
 
     with _threads(threads):
         costs = [measure(open_pile(name, data)) for name in case or ANSWER_CASES]
@@ -192,7 +192,7 @@ def distributed(
     _check_writable(out)
 
     from likewise.benchmarks.distributed import BATCHES, PROCESSES, measure, record, report
-    from likewise.training.run_folder import write_json
+    from likewise.storage.records import write_json
 
     steps = [step for size in processes or PROCESSES for step in measure(batch_size or BATCHES, size, repeats)]
     write_json(out, record(steps, repeats))
@@ -216,7 +216,7 @@ def landscape(
     _check_writable(out)
 
     from likewise.benchmarks.landscape import compare, record, report
-    from likewise.training.run_folder import write_json
+    from likewise.storage.records import write_json
 
     with _threads(threads):
         comparison = compare(n_items, points, repeats)
@@ -241,7 +241,7 @@ def clustering(
     _check_writable(out)
 
     from likewise.benchmarks.clustering import measure, open_pile, record, report
-    from likewise.training.run_folder import write_json
+    from likewise.storage.records import write_json
 
     pile = open_pile(data)
     costs = list(measure(pile, method or list(CLUSTER_METHODS)))
@@ -271,10 +271,10 @@ def growth(
 
     from likewise.benchmarks.growth import BUDGETS, measure, record, report
     from likewise.benchmarks.growth_page import growth_page
-    from likewise.files import write_whole
-    from likewise.machine import machine
     from likewise.reporting.growth_figure import Line, growth_figure
-    from likewise.training.run_folder import write_json
+    from likewise.storage.atomic_files import write_atomically
+    from likewise.storage.machine import machine
+    from likewise.storage.records import write_json
 
     budgets = [budget for budget in BUDGETS if not command or budget.command.split()[0] in command]
     found = []
@@ -286,8 +286,8 @@ def growth(
     typer.echo(f"Wrote {out}.")
     if not command:
         lines = [Line(b.name, g.sizes, g.cpu_seconds, g.mebibytes) for b, g in zip(budgets, found, strict=True)]
-        write_whole(page.parent / "growth.svg", growth_figure(lines))
-        write_whole(page, growth_page(budgets, found, machine()))
+        write_atomically(page.parent / "growth.svg", growth_figure(lines))
+        write_atomically(page, growth_page(budgets, found, machine()))
         typer.echo(f"Wrote {page}.")
 
 
@@ -303,7 +303,7 @@ def faults(
     _check_writable(out)
 
     from likewise.benchmarks.faults import in_words, judge, measure, record
-    from likewise.training.run_folder import write_json
+    from likewise.storage.records import write_json
 
     found = []
     for trial in measure(kills):

@@ -128,17 +128,17 @@ def _kept(answers: Pairs, labels: Any) -> str:
 
 
 def _write(out: Path, ids: Any, labels: list[int]) -> None:
-    from likewise.files import replacing, write_whole
+    from likewise.storage.atomic_files import open_atomically, write_atomically
 
     if out.suffix.lower() == ".csv":
         text = io.StringIO(newline="")
         rows = csv.writer(text, lineterminator="\n")
         rows.writerow(("id", "cluster"))
         rows.writerows(zip(ids, labels, strict=True))
-        write_whole(out, text.getvalue())
+        write_atomically(out, text.getvalue())
         return
     import pyarrow as pa
     import pyarrow.parquet
 
-    with replacing(out) as file:
+    with open_atomically(out) as file:
         pyarrow.parquet.write_table(pa.table({"id": pa.array(ids), "cluster": pa.array(labels)}), file)

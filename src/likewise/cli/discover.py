@@ -144,9 +144,9 @@ def _discover(unknown: Path, given: Given, teacher: Teacher, out: Path, argument
     import numpy as np
 
     from likewise.estimators import CategoryDiscoverer
-    from likewise.files import replacing
-    from likewise.training import write_json
-    from likewise.training.run_folder import write_history
+    from likewise.storage.atomic_files import open_atomically
+    from likewise.storage.records import write_json
+    from likewise.storage.run_folder import write_history
 
     for line in introduction(unknown, given, teacher):
         typer.echo(line)
@@ -167,7 +167,7 @@ def _discover(unknown: Path, given: Given, teacher: Teacher, out: Path, argument
     ).fit(given.X)
     model = found.classifier_
     probabilities = model.predict_proba(given.X)[np.arange(len(given.items)), found.labels_]  # (n,)
-    with replacing(out / "classes.csv") as file:
+    with open_atomically(out / "classes.csv") as file:
         write_csv(file, iter([prediction_rows(given.items, model.classes_[found.labels_], probabilities)]))
     learned = [] if teacher.network else similarity.history_
     stages = (("similarity", learned), ("classifier", model.history_))

@@ -157,8 +157,8 @@ def _learn(items: Path, given: Given, answers: Pairs | LargeAnswers, out: Path, 
 
     from likewise.estimators import PairClassifier
     from likewise.pairs import Pairs
-    from likewise.training import write_json
-    from likewise.training.run_folder import write_history
+    from likewise.storage.records import write_json
+    from likewise.storage.run_folder import write_history
 
     if arguments["classes"] is not None and arguments["classes"] > len(given.items):
         raise InputError(f"--classes is {arguments['classes']}, but there are {len(given.items)} items; give fewer.")

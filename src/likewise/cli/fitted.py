@@ -88,15 +88,14 @@ class Fit:
         return TOLD[self.command]
 
     def write(self, run: Path) -> None:
-        from likewise.training import write_json
+        from likewise.storage.records import write_json
 
         write_json(run / "fit.json", {"format": FORMAT, "likewise": __version__, **dataclasses.asdict(self)})
 
 
 def read_fit(run: Path) -> Fit | None:
     """What fit.json says; None where there is none."""
-    from likewise.training import read_json
-    from likewise.training.record_form import check_record
+    from likewise.storage.records import check_record, read_json
 
     path = run / "fit.json"
     if not path.exists():
@@ -149,7 +148,7 @@ def is_finished(run: Path, command: str) -> bool:
 
 def refuse_other_arguments(run: Path, old: Fit | None, command: str, arguments: dict[str, Any]) -> None:
     """Refuse a folder that holds something else than this fit."""
-    from likewise.training.run_folder import first_difference, plain
+    from likewise.storage.records import as_json, first_difference
 
     if old is None:
         if run.is_dir() and any(path.name not in KEPT and not path.name.startswith(".") for path in run.iterdir()):
@@ -157,7 +156,7 @@ def refuse_other_arguments(run: Path, old: Fit | None, command: str, arguments: 
         return
     if old.command != command:
         raise InputError(f"{run} was begun by `likewise {old.command}`; give --out another folder.")
-    difference = first_difference({**LATER, **old.arguments}, plain(arguments))
+    difference = first_difference({**LATER, **old.arguments}, as_json(arguments))
     if difference:
         name, was, now = difference
         option = "--" + name.replace("_", "-")
@@ -176,7 +175,7 @@ def refuse_other_data(run: Path, old: Fit | None, new: Fit) -> None:
 @contextmanager
 def nothing_left(run: Path) -> Iterator[None]:
     """After an error before there is a fit.json, no folder that was made for it."""
-    from likewise.files import is_writer
+    from likewise.storage.atomic_files import is_writer
 
     made = not run.exists()
     try:
@@ -193,11 +192,11 @@ def nothing_left(run: Path) -> Iterator[None]:
 @contextmanager
 def begun(run: Path, fit: Fit) -> Iterator[None]:
     """The folder with its fit.json, kept from other processes; gone again if all fails before a checkpoint."""
-    from likewise.files import is_writer
-    from likewise.training.run_folder import reserved
+    from likewise.storage.atomic_files import is_writer
+    from likewise.storage.run_folder import lock_folder
 
     first = not (run / "fit.json").exists()
-    with reserved(run):
+    with lock_folder(run):
         try:
             fit.write(run)
             yield
@@ -210,8 +209,7 @@ def begun(run: Path, fit: Fit) -> Iterator[None]:
 
 def training_seconds(run: Path) -> float:
     """Of all stages, however often they were stopped."""
-    from likewise.training import read_json
-    from likewise.training.record_form import check_record
+    from likewise.storage.records import check_record, read_json
 
     total = 0.0
     for path in sorted(run.glob("stages/*/metrics.json")):
@@ -259,7 +257,7 @@ def write_answers(path: Path, pairs: Pairs, held_out: NDArray[np.bool_]) -> None
     import pyarrow as pa
     import pyarrow.parquet
 
-    from likewise.files import replacing
+    from likewise.storage.atomic_files import open_atomically
 
     ids = None if pairs.ids is None else pa.array(pairs.ids, pa.string())
 
@@ -268,7 +266,7 @@ def write_answers(path: Path, pairs: Pairs, held_out: NDArray[np.bool_]) -> None
 
     columns = {"left": names(pairs.left), "right": names(pairs.right), "same": pairs.same, "weight": pairs.weight}
     table = pa.table({**columns, "line": pairs.lines, "held_out": held_out})
-    with replacing(path) as file:
+    with open_atomically(path) as file:
         pyarrow.parquet.write_table(table, file, store_schema=False)
 
 
@@ -278,7 +276,7 @@ def read_answers(run: Path, fit: Fit) -> tuple[Pairs, NDArray[np.int64]]:
     import pyarrow.parquet
 
     from likewise.pairs import Pairs
-    from likewise.pairs.source import Source
+    from likewise.pairs.columns import Source
 
     path = run / "answers.parquet"
     pairs = Pairs.read_parquet(path)
@@ -301,10 +299,10 @@ def write_labels(path: Path, told: LabelledItems, ids: Sequence[str], held_out: 
     import pyarrow as pa
     import pyarrow.parquet
 
-    from likewise.files import replacing
+    from likewise.storage.atomic_files import open_atomically
 
     names = [ids[place] for place in told.positions.tolist()] if ids else told.positions
-    with replacing(path) as file:
+    with open_atomically(path) as file:
         table = pa.table({"id": names, "label": told.labels.tolist(), "held_out": held_out})
         pyarrow.parquet.write_table(table, file, store_schema=False)
 

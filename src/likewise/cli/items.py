@@ -42,7 +42,7 @@ class Given:
 
 def read_all(stream: ItemStream) -> Given:
     """All items in memory; broken ones are listed."""
-    from likewise.datasets.chunks import collect
+    from likewise.datasets.items import collect
 
     return _given(collect(stream), stream)
 
@@ -55,17 +55,17 @@ def read_or_keep(
         return read_all(stream)
 
     from likewise.datasets import keep_on_disk
-    from likewise.training.run_folder import reserved
+    from likewise.storage.run_folder import lock_folder
 
     typer.echo(f"The items stay on disk: they take {stream.n_bytes / 1e9:,.1f} GB in {folder}.")
     stamp = f"{fitted.stamp(files)} {stream.item_bytes} {strict}"
-    with reserved(folder):
+    with lock_folder(folder):
         return _given(keep_on_disk(stream, folder, stamp), stream)
 
 
 def is_too_large(n_bytes: int) -> bool:
     """Whether so much would fill more than half of the memory, with a copy for each process of this machine."""
-    from likewise.machine import memory
+    from likewise.storage.machine import memory
 
     there, copies = memory(), int(os.environ.get("LOCAL_WORLD_SIZE", rank_and_size()[1]))
     return there is not None and copies * n_bytes > MOST_OF_MEMORY * there

@@ -47,7 +47,7 @@ def _inputs(model: NetworkClassifier, run: Path, items: Path | None, few: FewLab
     import torch
 
     from likewise.datasets import load_images
-    from likewise.datasets.chunks import collect
+    from likewise.datasets.items import collect
 
     path = items_of(run, items)
     stream = open_for(model, path, columns=columns_of(run, model))

@@ -284,10 +284,10 @@ def show(
 
     Its figures go into docs/ beside it.
     """
-    from likewise.files import write_whole
     from likewise.paper.answers_figure import answers_figures
     from likewise.paper.landscape_section import draw_landscape, landscape_figures
     from likewise.paper.results_page import results_page
+    from likewise.storage.atomic_files import write_atomically
 
     if not results.is_dir():
         raise InputError(f"{results} is no folder; give --results the folder of the records.")
@@ -302,8 +302,8 @@ def show(
         typer.echo(f"{out} is up to date.")
         return
     for path, figure in figures.items():
-        write_whole(path, figure)
+        write_atomically(path, figure)
     for path, (record, projection) in surfaces.items():
-        write_whole(path, draw_landscape(results, record, projection))
-    write_whole(out, page)
+        write_atomically(path, draw_landscape(results, record, projection))
+    write_atomically(out, page)
     typer.echo(f"Wrote {out}.")

@@ -48,7 +48,7 @@ def predict(
         raise InputError(f"{out} holds the items; give --out another name.")
 
     from likewise.estimators import load_classifier
-    from likewise.files import replacing
+    from likewise.storage.atomic_files import open_atomically
 
     model = load_classifier(run)
     stream = open_for(model, items, columns=columns_of(run, model), strict=strict, chunk=batch_size)
@@ -57,7 +57,7 @@ def predict(
         n = write_csv(sys.stdout.buffer, tables)
         sys.stdout.buffer.flush()
     else:
-        with writing(out, "--out"), replacing(out) as file:
+        with writing(out, "--out"), open_atomically(out) as file:
             n = (write_csv if out.suffix.lower() == ".csv" else write_parquet)(file, tables)
     list_broken(stream.broken)
     done = "Printed" if printed else f"Wrote {out}:"
@@ -73,7 +73,7 @@ def _predictions(model: NetworkClassifier, stream: ItemStream, path: Path, *, ev
     from rich.console import Console
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
-    from likewise.distributed import sharing, whole
+    from likewise.distributed import gather_batch, sharing
 
     console, row = Console(stderr=True), 0
     texts = [TextColumn(text) for text in ("items", "left")]
@@ -83,7 +83,7 @@ def _predictions(model: NetworkClassifier, stream: ItemStream, path: Path, *, ev
         for items in stream:
             with sharing(len(items)) as own:
                 rows = features_or_images(check_shape(items, model, path))[own.rows]
-                probabilities = whole(torch.from_numpy(model.predict_proba(rows))).numpy()  # (b, classes)
+                probabilities = gather_batch(torch.from_numpy(model.predict_proba(rows))).numpy()  # (b, classes)
             columns = zip(model.classes_.tolist(), probabilities.T, strict=True) if every else ()
             further = {f"probability_{name}": column for name, column in columns}
             yield prediction_rows(items, model.classes_[probabilities.argmax(1)], probabilities.max(1), row, further)

@@ -111,8 +111,8 @@ def _learn(
     import numpy as np
 
     from likewise.estimators import SemiSupervisedClassifier
-    from likewise.training import write_json
-    from likewise.training.run_folder import write_history
+    from likewise.storage.records import write_json
+    from likewise.storage.run_folder import write_history
 
     y = np.full(len(given.items), "", dtype=object)
     y[placed.positions] = placed.labels

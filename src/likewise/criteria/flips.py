@@ -15,7 +15,7 @@ from torch import Tensor
 from likewise.criteria.fused import Reduction
 from likewise.criteria.mcl import complement, mcl
 from likewise.criteria.tables import PairTable, known_pairs
-from likewise.criteria.targets import Listing, read_call, spread
+from likewise.criteria.targets import Listing, read_call, scatter
 
 
 def flipped_mcl(
@@ -66,4 +66,4 @@ def flipped_mcl(
     if isinstance(target, Listing):
         return losses
     each = losses.new_zeros(target.items, target.items).index_put((left, right), losses)
-    return each if rows is None else spread(each, rows, len(logits))
+    return each if rows is None else scatter(each, rows, len(logits))

@@ -11,10 +11,8 @@ from typing import Literal
 import numpy as np
 import torch
 
-from likewise.datasets.chunks import ItemStream
-from likewise.datasets.image_files import ImageFiles
-from likewise.datasets.images import SUFFIXES
-from likewise.datasets.items import Items
+from likewise.datasets.images import SUFFIXES, ImageFiles
+from likewise.datasets.items import Items, ItemStream
 from likewise.errors import InputError
 
 

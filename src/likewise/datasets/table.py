@@ -14,13 +14,9 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from likewise.datasets.chunks import ItemStream, collect
-from likewise.datasets.csv_rows import CsvRows
-from likewise.datasets.features import as_float
-from likewise.datasets.ids import own_ids
-from likewise.datasets.items import Items
-from likewise.datasets.labels import number_labels
-from likewise.datasets.parquet_rows import ParquetRows
+from likewise.datasets.items import Items, ItemStream, collect
+from likewise.datasets.labels import number_labels, own_ids
+from likewise.datasets.table_rows import CsvRows, ParquetRows, as_float
 from likewise.errors import InputError
 
 SUFFIXES = (".csv", ".parquet")

@@ -25,8 +25,8 @@ from likewise.estimators.inputs import (
 from likewise.estimators.naming import Naming, match_names
 from likewise.estimators.saved import read_classifier, write_classifier
 from likewise.estimators.starting_network import Network, OwnNetwork, default_network, starting_network
+from likewise.storage.records import Form
 from likewise.training import features_of, predict_logits
-from likewise.training.record_form import Form
 
 STEPS = 640  # of each stage, where ten times through the items are fewer
 

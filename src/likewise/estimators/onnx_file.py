@@ -26,7 +26,7 @@ from torch import Tensor, nn
 from likewise import __version__
 from likewise.datasets import normalise, to_unit_length
 from likewise.errors import InputError
-from likewise.files import write_whole
+from likewise.storage.atomic_files import write_atomically
 from likewise.training import predict_logits
 
 TOLERANCE = 1e-4  # between the probabilities of torch and those of the file; rounding alone makes some 1e-7
@@ -92,7 +92,7 @@ def export_onnx(
             f"{path} was not written: the exported network does not agree with torch, its probabilities differ by up "
             f"to {difference:.2g}; see that the network computes the same whenever it is called in evaluation mode."
         )
-    write_whole(path, content)
+    write_atomically(path, content)
     return difference
 
 

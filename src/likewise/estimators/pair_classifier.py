@@ -14,19 +14,18 @@ from torch import Tensor, nn
 
 from likewise.atomic import atomic
 from likewise.errors import InputError
-from likewise.estimators.agreement import agreement
-from likewise.estimators.increments import go_on, remember
+from likewise.estimators.increments import Memory, Told, go_on, remember
 from likewise.estimators.inputs import InputForm
-from likewise.estimators.memory import Memory, Told
 from likewise.estimators.naming import match_names, outputs_in_use
 from likewise.estimators.network_classifier import NetworkClassifier
 from likewise.estimators.number_of_outputs import asked_outputs, estimate_n_classes
+from likewise.estimators.pair_folds import agreement
 from likewise.estimators.saved import OWN
 from likewise.estimators.starting_network import Network, OwnNetwork
 from likewise.estimators.task import Task, checksum, item_weights, items_checksum, make_task, read_told
 from likewise.pairs import Ids, LargeAnswers, Pairs, PairTarget, answers_about
+from likewise.storage.records import Form
 from likewise.training import Augment, OnEpoch, Pile, Settings, learn_answers
-from likewise.training.record_form import Form
 from likewise.training.settings import Precision
 
 

@@ -21,9 +21,8 @@ from likewise.estimators.inputs import InputForm
 from likewise.estimators.naming import Naming
 from likewise.estimators.starting_network import OwnNetwork, make_own
 from likewise.networks import build
-from likewise.training import read_json, write_json, write_model
-from likewise.training.record_form import check_record
-from likewise.training.run_folder import first_difference
+from likewise.storage.records import check_record, first_difference, read_json, write_json
+from likewise.storage.run_folder import write_model
 
 if TYPE_CHECKING:
     from likewise.estimators.network_classifier import NetworkClassifier

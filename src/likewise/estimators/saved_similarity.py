@@ -21,8 +21,8 @@ from likewise.estimators.saved import (
     with_parameters,
 )
 from likewise.evaluation import Calibration, PairQuality, StoppingRule
-from likewise.training import read_json, write_json, write_model
-from likewise.training.record_form import check_record
+from likewise.storage.records import check_record, read_json, write_json
+from likewise.storage.run_folder import write_model
 
 if TYPE_CHECKING:
     from likewise.estimators.similarity_network import SimilarityNetwork

@@ -12,8 +12,8 @@ from itertools import pairwise
 import numpy as np
 from numpy.typing import NDArray
 
-from likewise.pairs.chains import Chains
 from likewise.pairs.closure import components
+from likewise.pairs.contradictions import Chains
 from likewise.pairs.keys import keys
 from likewise.pairs.posterior import Posterior
 

@@ -15,9 +15,9 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import expit
 
+from likewise.pairs.correlation_clustering import group_greedily
 from likewise.pairs.couplings import Couplings
 from likewise.pairs.enumeration import groupings
-from likewise.pairs.joining import group_greedily
 from likewise.pairs.swendsen_wang import Chain, colouring
 
 Floats = NDArray[np.float64]

@@ -16,7 +16,7 @@ from likewise.paper.records import Record, read_record, record_path, write_recor
 from likewise.paper.table1 import config_of, run_entry
 from likewise.supervision import LabelKnowledge, RecentOutputs, joint_objective, label_objective
 from likewise.training import TrainingResult, train_labelled
-from likewise.training.class_order import ClassOrder
+from likewise.training.orders import ClassOrder
 from likewise.training.precision import Objective
 
 

@@ -25,15 +25,16 @@ from likewise.errors import InputError
 from likewise.estimators import PairClassifier
 from likewise.estimators.inputs import GENTLE
 from likewise.evaluation import accuracy, confusion, match_outputs
-from likewise.machine import machine
 from likewise.networks import MLP, build
 from likewise.pairs import Pairs
 from likewise.paper.answers_record import AnswersRecord
 from likewise.paper.answers_rivals import labelled_rows, run_rivals
 from likewise.paper.answers_trials import AnswersRecipe, Trial
 from likewise.paper.records import read_record, record_path, write_record
+from likewise.storage.machine import machine
+from likewise.storage.records import read_json, write_json
+from likewise.storage.run_folder import finished_stages
 from likewise.training import Settings, measure, train_labelled
-from likewise.training.run_folder import finished_stages, read_json, write_json
 
 MOST_EPOCHS = 10  # of the twin
 

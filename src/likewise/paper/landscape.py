@@ -13,11 +13,11 @@ from typing import Any
 
 from likewise.errors import InputError
 from likewise.landscape import LOSSES, Surface, finite_range, loss_surface, rank_correlation, share_below
-from likewise.machine import machine
 from likewise.paper.entries import NO_TREATMENT, Entry, select
 from likewise.paper.landscape_record import TABLE, LandscapeRecord, landscape_name, surface_path
 from likewise.paper.recipe import recipes
 from likewise.paper.records import read_record, record_path, write_record
+from likewise.storage.machine import machine
 
 MIDDLE = "mcl"  # of the plane between the solutions
 KEPT = ("batch_size", "batch_norm", "from", "to")  # what a record says of how each surface was made

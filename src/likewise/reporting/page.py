@@ -9,8 +9,8 @@ from pathlib import Path
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
 from likewise.evaluation import wilson
-from likewise.files import write_whole
 from likewise.reporting.palette import DARK, LIGHT, channels
+from likewise.storage.atomic_files import write_atomically
 
 DASH = "\N{EN DASH}"
 
@@ -23,7 +23,7 @@ def write_page(path: Path | str, template: str, *, title: str, summary: str, **c
     """
     paragraphs = [text.strip() for text in summary.split("\n\n") if text.strip()]
     page = templates().get_template(template).render(title=title, summary=paragraphs, **content)
-    write_whole(Path(path), page.encode(errors="backslashreplace"))
+    write_atomically(Path(path), page.encode(errors="backslashreplace"))
 
 
 @cache

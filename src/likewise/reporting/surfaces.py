@@ -22,10 +22,10 @@ from mpl_toolkits.mplot3d import Axes3D
 from numpy.typing import NDArray
 
 from likewise.errors import InputError
-from likewise.files import write_whole
 from likewise.landscape import LOSSES, Surface
 from likewise.reporting.page import write_page
 from likewise.reporting.palette import LIGHT
+from likewise.storage.atomic_files import write_atomically
 
 Floats = NDArray[np.float64]
 
@@ -77,7 +77,7 @@ def draw_panels(path: Path, panels: Sequence[Panel], *, title: str, summary: str
     if path.suffix.lower() == ".html":
         write_surfaces_page(path, panels, title=title, summary=summary)
     else:
-        write_whole(path, picture(panels, title, path.suffix.lower().removeprefix(".")))
+        write_atomically(path, picture(panels, title, path.suffix.lower().removeprefix(".")))
 
 
 def picture(panels: Sequence[Panel], title: str, kind: str = "png") -> bytes:

@@ -8,10 +8,16 @@ from likewise.supervision.answers import (
     LabelKnowledge,
     answers_objective,
 )
-from likewise.supervision.consensus import consensus, consensus_objective
 from likewise.supervision.joint import PER_OUTPUT, RecentOutputs, joint_loss, joint_objective
 from likewise.supervision.labels import label_objective, named_objective
-from likewise.supervision.partition import cosine_affinity, diffusion_rows, spectral_opinions, spectral_partition
+from likewise.supervision.partitions import (
+    consensus,
+    consensus_objective,
+    cosine_affinity,
+    diffusion_rows,
+    spectral_opinions,
+    spectral_partition,
+)
 from likewise.supervision.pseudo import pseudo_similarity
 from likewise.supervision.smooth import smooth_objective
 from likewise.supervision.transfer import contrastive_objective, similarity_objective, transfer_objective

@@ -39,13 +39,13 @@ from likewise.supervision import (
     named_objective,
     smooth_objective,
 )
-from likewise.training.answer_order import LEAST_STEPS, AnswerOrder
 from likewise.training.batches import Order
+from likewise.training.discovery import prototype_layer
 from likewise.training.grouping import Grouping, GroupOrder, group_items, items_to_look_at, seen_by
 from likewise.training.loop import OnEpoch, train
+from likewise.training.orders import LEAST_STEPS, AnswerOrder
 from likewise.training.pile import Pile
 from likewise.training.precision import Objective
-from likewise.training.prototypes import prototype_layer
 from likewise.training.settings import Settings
 
 GROUP_STEPS, STEPS = 400, 640  # of a round of groups, and of the other stages, at least

@@ -23,9 +23,9 @@ from likewise.clustering.correction import corrected
 from likewise.clustering.joining import Odds
 from likewise.distributed import from_first
 from likewise.pairs import Pairs
+from likewise.training.orders import shuffled_steps
 from likewise.training.pile import Pile
 from likewise.training.predict import features_of
-from likewise.training.shuffles import shuffled_steps
 
 ITEMS, MOST_ITEMS = 10_000, 20_000  # that are looked at; more than the first only where answers speak of them
 MOST_PIXELS = 28  # of a side
