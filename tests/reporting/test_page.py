@@ -67,7 +67,7 @@ def test_a_name_that_is_not_unicode_is_written_with_backslashes(tmp_path: Path) 
     ],
 )
 def test_only_what_is_certain_is_called_100_percent(probability: float, digits: int, text: str) -> None:
-    assert certainty(probability, digits) == text
+    assert certainty(probability, digits) == text.replace(" ", "\N{NO-BREAK SPACE}")
 
 
 def test_a_failed_write_leaves_the_old_page_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -65,15 +65,21 @@ class ScoredAnswers:
         return opposed[np.argsort(-np.abs(same - similarity)[opposed], kind="stable")]
 
 
+class Side(NamedTuple):
+    """One of the two items of an answer."""
+
+    name: str
+    preview: Preview | None
+
+
 class AnswerSuspect(NamedTuple):
     """An answer that the model contradicts."""
 
     place: str  # such as "Line 17"
-    left: str
-    right: str
+    left: Side
+    right: Side
     answered: str
     model: str
-    previews: Sequence[Preview]  # of both items, or none
 
 
 def write_answers_page(
@@ -170,11 +176,10 @@ def _suspect(answers: ScoredAnswers, i: int, items: ClassifiedItems) -> AnswerSu
     left, right = int(answers.left[i]), int(answers.right[i])
     return AnswerSuspect(
         answers.place(i).capitalize(),
-        items.name(left),
-        items.name(right),
+        Side(items.name(left), items.preview(left)),
+        Side(items.name(right), items.preview(right)),
         _verdict(float(answers.same[i])),
         _verdict(float(answers.similarity[i]), always=True),
-        [shown for shown in (items.preview(left), items.preview(right)) if shown is not None],
     )
 
 

@@ -81,8 +81,10 @@ def answers_curve(history: History, *, size: Size = WIDE, held_out: str = "answe
     both = bool(len(measured.points) and len(loss))
     losses = "Loss" if both else "Held-out loss" if len(measured.points) else "Training loss"
     figure = _panels({"Held-out accuracy": [accuracy], losses: [measured, training]}, size)
+    changes = stage_changes(history)
     for axes in figure.axes:
-        for epoch, stage in stage_changes(history):
+        axes.margins(y=0.14 if changes else 0.05)  # above and below the lines, where the stages are named
+        for epoch, stage in changes:
             _rule(axes, epoch, STAGES.get(stage, stage), low="accuracy" in axes.get_title(loc="left"))
     if both:
         legend(figure, {f"on held-out {held_out}": measured.key, "while training": training.key})

@@ -143,7 +143,7 @@ def _cards(learners: Sequence[Learner], n_items: int) -> list[Card]:
         cards.append(Card(learner.name, share, "% right", detail, learner_colour(place)))
     if len(learners) == 2 and len(cards) == 2:
         points = 100 * (learners[0].scores["accuracy"] - learners[1].scores["accuracy"])
-        value = f"{points:+.1f}".replace("-", "\N{MINUS SIGN}")
+        value = f"{points:+.1f}".replace("-", "\N{MINUS SIGN}") if abs(points) >= 0.05 else "0.0"
         cards.append(Card("Difference", value, "points", f"first minus second, on {n_items:,} test items"))
     return cards
 

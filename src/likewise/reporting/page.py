@@ -13,6 +13,7 @@ from likewise.reporting.palette import DARK, LIGHT, channels
 from likewise.storage.atomic_files import write_atomically
 
 DASH = "\N{EN DASH}"
+PERCENT = "\N{NO-BREAK SPACE}%"
 
 
 def write_page(path: Path | str, template: str, *, title: str, summary: str, **content: object) -> None:
@@ -96,16 +97,16 @@ def number(n: int) -> str:
 def percent(share: float, digits: int = 1) -> str:
     """
     >>> percent(0.931), percent(0.5, digits=0), percent(float("nan"))
-    ('93.1 %', '50 %', '–')
+    ('93.1\\xa0%', '50\\xa0%', '–')
     """
-    return DASH if share != share else f"{100 * share:.{digits}f} %"
+    return DASH if share != share else f"{100 * share:.{digits}f}{PERCENT}"
 
 
 def certainty(probability: float, digits: int = 1) -> str:
     """A probability in percent; only what is certain is called 100 %.
 
     >>> certainty(0.931), certainty(0.9999), certainty(0.998, digits=0), certainty(1.0)
-    ('93.1 %', '>99.9 %', '>99 %', '100.0 %')
+    ('93.1\\xa0%', '>99.9\\xa0%', '>99\\xa0%', '100.0\\xa0%')
     """
     text, most = f"{100 * probability:.{digits}f}", 100 - 10**-digits
-    return f">{most:.{digits}f} %" if probability < 1 and float(text) > most else f"{text} %"
+    return f">{most:.{digits}f}{PERCENT}" if probability < 1 and float(text) > most else f"{text}{PERCENT}"
