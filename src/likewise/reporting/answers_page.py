@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from likewise.errors import InputError
 from likewise.evaluation import Calibration, PairAccuracy, calibration, hard_answers, pair_accuracy, share_interval
 from likewise.reporting.classes import ClassifiedItems, check_shares, class_table
+from likewise.reporting.confusion_matrix import Comparison
 from likewise.reporting.curves import History, held_out_section
 from likewise.reporting.drawing import both_sizes
 from likewise.reporting.page import Card, certainty, share_card, write_page
@@ -92,12 +93,14 @@ def write_answers_page(
     summary: str,
     history: History,
     facts: Sequence[Card] = (),
+    comparison: Comparison | None = None,
 ) -> None:
     """Write how right and how sure the model is, how it learned, what it found, and which answers to check.
 
     `history` has one row per epoch: epoch, loss, held_out_loss, held_out_accuracy and stage, of which any may be
     missing. `held_out` are the answers the model did not learn from, None or empty where there are none; `answers`
-    are all of them. `facts` are further cards.
+    are all of them. `facts` are further cards. `comparison` is with true
+    classes, where they are known.
     """
     for given in (answers, held_out):
         if given is not None:
@@ -121,6 +124,7 @@ def write_answers_page(
         calibration=found,
         reliability=None if found is None else _reliability(found),
         curves=held_out_section(history),
+        comparison=comparison,
         classes=class_table(items),
         n_answers=len(answers),
         n_suspects=len(contradicted),

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, NamedTuple
 
 import numpy as np
 from markupsafe import Markup
 from matplotlib.colors import to_rgb
 from matplotlib.figure import Figure
 
+from likewise.evaluation import confusion as count_outputs
+from likewise.evaluation import match_outputs
 from likewise.reporting.drawing import svg
 from likewise.reporting.palette import LIGHT
 
@@ -31,7 +33,8 @@ class Cell:
 class Row:
     """One output, the class that it is matched with, and its items by their true class."""
 
-    output: int | None  # None where outputs need no number, because they were taught by name
+    word: str  # before the output's name: "output", or nothing
+    output: str  # empty where outputs were taught by name and need no other
     name: str
     matched: bool
     cells: Sequence[Cell]
@@ -52,13 +55,19 @@ class Matrix:
 
 
 def confusion_matrix(
-    confusion: np.ndarray, matching: np.ndarray, class_names: Sequence[str], *, numbered: bool = True
+    confusion: np.ndarray,
+    matching: np.ndarray,
+    class_names: Sequence[str],
+    *,
+    output_names: Sequence[str] | None = None,
 ) -> Matrix:
     """Rows are outputs in the order of their classes, unmatched ones last; columns are the true classes.
 
+    Outputs are called by their number, unless they are given names, which may be empty.
+
     >>> matrix = confusion_matrix(np.array([[0, 5], [4, 1]]), np.array([1, 0]), ("cat", "dog"))
     >>> [(row.output, row.name, [cell.count for cell in row.cells]) for row in matrix.rows]
-    [(1, 'cat', [4, 1]), (0, 'dog', [0, 5])]
+    [('1', 'cat', [4, 1]), ('0', 'dog', [0, 5])]
     """
     confusion, names = np.asarray(confusion), [str(name) for name in class_names]
     if max(confusion.shape) > MOST_NUMBERS:
@@ -73,8 +82,42 @@ def confusion_matrix(
             Cell("zero" if not count else "right" if column == own else "wrong", int(count), float(depth))
             for column, (count, depth) in enumerate(zip(confusion[k], depths[k], strict=True))
         ]
-        rows.append(Row(k if numbered else None, class_name(own, class_names, "unmatched"), own >= 0, cells))
+        word, output = ("output", str(k)) if output_names is None else ("", output_names[k])
+        rows.append(Row(word, output, class_name(own, class_names, "unmatched"), own >= 0, cells))
     return Matrix(names, rows)
+
+
+class Comparison(NamedTuple):
+    """The classes of labelled items beside their labels."""
+
+    hits: int
+    n: int
+    matched: bool  # else classes and labels are compared by name
+    matrix: Matrix
+
+
+def compare_with_labels(
+    classes: Sequence[str], outputs: np.ndarray, labels: Sequence[str], *, by_name: bool
+) -> Comparison:
+    """Count the items whose class is their label: by its name, or after the matching in which most items agree.
+
+    >>> found = compare_with_labels(("class 0", "class 1"), np.array([0, 0, 1]), ("b", "b", "a"), by_name=False)
+    >>> found.hits, found.n
+    (3, 3)
+    """
+    names, codes = np.unique(np.array([str(label) for label in labels]), return_inverse=True)
+    counts = count_outputs(np.asarray(outputs), codes, len(classes), len(names))  # (K, C)
+    if by_name:
+        place = {name: column for column, name in enumerate(names.tolist())}
+        matching = np.array([place.get(name, -1) for name in classes])
+    else:
+        matching = match_outputs(counts)
+    matched = np.flatnonzero(matching >= 0)
+    hits = int(counts[matched, matching[matched]].sum())
+    rows = [""] * len(classes) if by_name else classes
+    return Comparison(
+        hits, len(codes), not by_name, confusion_matrix(counts, matching, names.tolist(), output_names=rows)
+    )
 
 
 def confusion_figure(confusion: np.ndarray, matching: np.ndarray, class_names: Sequence[str]) -> Figure:

@@ -13,6 +13,7 @@ from markupsafe import Markup
 from likewise.evaluation import Calibration, NumberOfClasses, PairQuality, Trust
 from likewise.evaluation.trust import LEAST_CLOSED, LEAST_CONFIDENT, MOST_ALONE, MOST_TOGETHER
 from likewise.reporting.classes import ClassifiedItems, class_table
+from likewise.reporting.confusion_matrix import Comparison
 from likewise.reporting.curves import History, stages_section
 from likewise.reporting.drawing import both_sizes
 from likewise.reporting.page import DASH, Card, percent, write_page
@@ -48,12 +49,13 @@ def write_discovery_page(
     trust: Trust,
     histories: Mapping[str, History],
     facts: Sequence[Card] = (),
+    comparison: Comparison | None = None,
 ) -> None:
     """Write how many classes there are, how far to trust them, how they were learned, and what is in each.
 
     `number` is the estimate with its interval and `about_number` says how it was obtained. `quality` is None where the
     similarity was not learned here. `histories` has the rows of each stage, by the stage's name. `facts` are
-    further cards.
+    further cards. `comparison` is with true classes, where they are known.
     """
     write_page(
         path,
@@ -67,6 +69,7 @@ def write_discovery_page(
         doubts=trust.doubts,
         trust=_trust_rows(trust),
         curves=stages_section(histories),
+        comparison=comparison,
         classes=class_table(items, most_classes=len(items.classes)),
     )
 

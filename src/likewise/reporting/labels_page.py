@@ -98,7 +98,7 @@ def _matrix(items: ClassifiedItems, labels: ItemLabels) -> Matrix | None:
         return None
     k = len(items.classes)
     counts = confusion(items.outputs[labels.items[counted]], truth[counted], k, k)
-    return confusion_matrix(counts, np.arange(k), items.classes, numbered=False)
+    return confusion_matrix(counts, np.arange(k), items.classes, output_names=[""] * k)
 
 
 def _suspects(items: ClassifiedItems, labels: ItemLabels, right: np.ndarray) -> list[int]:

@@ -107,6 +107,7 @@ def preview(shown: np.ndarray | str, description: str) -> Preview:
     Preview(kind='text', description='q17', uri='', text='Where is my card?')
     """
     if isinstance(shown, str):
+        shown = shown.strip()
         text = shown if len(shown) <= LONGEST_TEXT else shown[: LONGEST_TEXT - 1] + "\N{HORIZONTAL ELLIPSIS}"
         return Preview("text", description, text=text)
     small = max(shown.shape[1:]) < SMALLEST_SMOOTH_SIDE

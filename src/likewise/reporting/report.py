@@ -16,6 +16,7 @@ from likewise.pairs import Ids, Pairs, PairTarget, answers_about
 from likewise.pairs.items_of import own_ids
 from likewise.reporting.answers_page import ScoredAnswers, write_answers_page
 from likewise.reporting.classes import ClassifiedItems
+from likewise.reporting.confusion_matrix import Comparison, compare_with_labels
 from likewise.reporting.curves import History
 from likewise.reporting.discovery_page import SimilarityQuality, write_discovery_page
 from likewise.reporting.labels_page import ItemLabels, write_labels_page
@@ -94,8 +95,9 @@ def report(
         The items that the model was fitted to, in the form that `fit` takes.
     pairs : Pairs, for a PairClassifier
         The answers that it was fitted to.
-    labels : array (n,), for a SemiSupervisedClassifier
-        The labels that it was fitted to, -1 (or an empty text) where an item has none.
+    labels : array (n,)
+        For a SemiSupervisedClassifier the labels that it was fitted to, -1 (or an empty text) where an item has none.
+        For the others, optional: true classes, in the same form, to compare with.
     held_out : array of bool, optional
         Which of the answers (m,), or of the items with a label (n,), the model did not learn from. By default those
         that `fit` held out; a model that was loaded does not know them any more.
@@ -131,13 +133,13 @@ def report(
         if pairs is None:
             raise InputError("The report of a PairClassifier needs the answers that it was fitted to; give pairs.")
         answers = answers_about(pairs, X, ids)
-        return _report_answers(model, X, answers, held_out, names, shown, out)
+        return _report_answers(model, X, answers, labels, held_out, names, shown, out)
     if isinstance(model, SemiSupervisedClassifier):
         if labels is None:
             raise InputError("The report of a SemiSupervisedClassifier needs labels; give those it was fitted to.")
-        return _report_labels(model, X, np.asarray(labels), held_out, names, shown, out)
+        return _report_labels(model, X, labels, held_out, names, shown, out)
     if isinstance(model, CategoryDiscoverer):
-        return _report_discovery(model, X, names, shown, out)
+        return _report_discovery(model, X, labels, names, shown, out)
     raise InputError(
         "A report is of a PairClassifier, a SemiSupervisedClassifier or a CategoryDiscoverer, "
         f"got {type(model).__name__}."
@@ -148,6 +150,7 @@ def _report_answers(
     model: PairClassifier,
     X: Any,
     answers: Pairs,
+    labels: ArrayLike | None,
     held_out: ArrayLike | None,
     ids: Ids | None,
     previews: Previews | None,
@@ -167,6 +170,7 @@ def _report_answers(
         summary=_answers_summary(model, len(items), len(items.classes), len(answers), int(kept_back.sum())),
         history=model.history_,
         facts=_facts(model),
+        comparison=_comparison(items, labels, by_name=model.naming_.named),
     )
     return Report(
         out, f"The classifier says the opposite of {len(scored.contradicted()):,} of {len(answers):,} answers."
@@ -197,20 +201,17 @@ def _scored(model: PairClassifier, X: Any, answers: Pairs) -> ScoredAnswers:
 def _report_labels(
     model: SemiSupervisedClassifier,
     X: Any,
-    y: NDArray[Any],
+    labels: ArrayLike,
     held_out: ArrayLike | None,
     ids: Ids | None,
     previews: Previews | None,
     out: Path,
 ) -> Report:
     items = _classified(model, X, ids, previews)
-    if y.shape != (len(items),):
-        raise InputError(f"labels must be one for each of {len(items)} items, -1 where there is none, got {y.shape}.")
-    kept_back = np.isin(np.arange(len(y)), getattr(model, "held_out_", ()))
-    kept_back = kept_back if held_out is None else _mask(held_out, len(y))
-    rows = np.flatnonzero(is_labelled(y))
-    labels = ItemLabels(rows, [str(label) for label in y[rows].tolist()], kept_back[rows])
-    n_held_out = int(labels.held_out.sum())
+    rows, names = _labelled(labels, len(items))
+    held_out_rows = getattr(model, "held_out_", ()) if held_out is None else np.flatnonzero(_mask(held_out, len(items)))
+    labelled = ItemLabels(rows, names, np.isin(rows, held_out_rows))
+    n_held_out = int(labelled.held_out.sum())
     learned = FROM_LABELS.format(
         outputs=model.n_outputs_, items=len(items), labels=model.n_labelled_, method=METHODS[model.method_]
     )
@@ -218,26 +219,31 @@ def _report_labels(
     write_labels_page(
         out,
         items,
-        labels,
+        labelled,
         title=f"{len(items.classes)} classes, learned from {model.n_labelled_:,} labels",
         summary=f"{learned}\n\n{measured}",
         history=model.history_,
     )
-    wrong = int((~labels.agree(items)).sum())
-    return Report(out, f"The classifier says otherwise than {wrong:,} of {len(labels):,} labels.")
+    wrong = int((~labelled.agree(items)).sum())
+    return Report(out, f"The classifier says otherwise than {wrong:,} of {len(labelled):,} labels.")
 
 
 def _report_discovery(
-    model: CategoryDiscoverer, X: Any, ids: Ids | None, previews: Previews | None, out: Path
+    model: CategoryDiscoverer,
+    X: Any,
+    labels: ArrayLike | None,
+    ids: Ids | None,
+    previews: Previews | None,
+    out: Path,
 ) -> Report:
     classifier, similarity = model.classifier_, model.similarity_
     probabilities = model.predict_proba(X)  # (n, n_classes_)
     fitted = len(model.labels_) == len(probabilities)
-    labels = model.labels_ if fitted else probabilities.argmax(1)
+    found = model.labels_ if fitted else probabilities.argmax(1)
     naming = classifier.naming_
     outputs = naming.columns[naming.columns >= 0].tolist()
     place = np.array([outputs.index(output) for output in model.outputs_])  # of each class among those with a title
-    items = ClassifiedItems(naming.titles, place[labels], probabilities[np.arange(len(labels)), labels], previews, ids)
+    items = ClassifiedItems(naming.titles, place[found], probabilities[np.arange(len(found)), found], previews, ids)
     given = GIVEN if similarity is None else LEARNED.format(classes=len(similarity.classes_))
     asked = DISCOVERED.format(items=len(items), similarity=given, classes=len(items.classes))
     histories: dict[str, History] = {} if similarity is None else {"Similarity": similarity.history_}
@@ -256,6 +262,7 @@ def _report_discovery(
         trust=model.trust_,
         histories={**histories, "Classifier": classifier.history_},
         facts=_facts(classifier),
+        comparison=_comparison(items, labels, by_name=naming.named),
     )
     doubts = f"Do not trust the classes: on these items, {'; '.join(model.trust_.doubts)}."
     return Report(out, doubts if model.trust_.doubts else number_in_words(model))
@@ -271,6 +278,25 @@ def _classified(model: NetworkClassifier, X: Any, ids: Ids | None, previews: Pre
         previews,
         None if ids is None else list(ids),
     )
+
+
+def _comparison(items: ClassifiedItems, labels: ArrayLike | None, *, by_name: bool) -> Comparison | None:
+    """The classes beside true ones, where these are known."""
+    if labels is None:
+        return None
+    rows, names = _labelled(labels, len(items))
+    if not len(rows):
+        raise InputError("labels holds no label, all of it is -1; leave it out, or label some items.")
+    return compare_with_labels(items.classes, items.outputs[rows], names, by_name=by_name)
+
+
+def _labelled(labels: ArrayLike, n: int) -> tuple[NDArray[np.int64], list[str]]:
+    """The items with a label, and their labels as a page shows them."""
+    y = np.asarray(labels)
+    if y.shape != (n,):
+        raise InputError(f"labels must be one for each of {n} items, -1 where there is none, got shape {y.shape}.")
+    rows = np.flatnonzero(is_labelled(y))
+    return rows, [str(label) for label in y[rows].tolist()]
 
 
 def _facts(model: PairClassifier) -> list[Card]:
