@@ -14,15 +14,13 @@ import pytest
 import typer
 from typer.testing import CliRunner
 
-from likewise.benchmarks.growth import BUDGETS
-from likewise.cli import app, bench, data, options
+from likewise.cli import app, data, options
 from likewise.clustering import METHODS
 from likewise.clustering.constraints import Contradictions
 from likewise.datasets import NAMES as DATASETS
 from likewise.datasets.download import HOMES
 from likewise.networks import NAMES as NETWORKS
-from likewise.paper.ablation_entries import EPOCHS, PLAIN
-from likewise.paper.ablation_options import OPTIONS
+from likewise.paper.ablation import EPOCHS, OPTIONS, PLAIN
 from likewise.paper.answers_trials import MODELS, answers_recipes
 from likewise.paper.recipe import CRITERIA, recipes
 from likewise.paper.table4_entries import semi_recipes
@@ -164,10 +162,6 @@ def test_names_are_those_of_the_rooms(names: Any, known: Any) -> None:
 def test_choices_are_all_there_are(command: str, name: str, known: Any) -> None:
     (chosen,) = (each for each in EVERY if (each.command, each.name) == (command, name))
     assert set(get_args(chosen.kind)) == set(known)
-
-
-def test_every_command_with_a_budget_can_be_measured() -> None:
-    assert set(bench.MEASURED) == {budget.command.split()[0] for budget in BUDGETS}
 
 
 @pytest.mark.parametrize(

@@ -17,12 +17,11 @@ from likewise.cli.paper import app
 from likewise.datasets import Items, load_omniglot
 from likewise.errors import InputError
 from likewise.evaluation import PairQuality, nmi
-from likewise.paper import transfer, transfer_entries, transfer_methods, transfer_tasks
+from likewise.paper import transfer, transfer_entries, transfer_methods
 from likewise.paper.records import read_record
 from likewise.paper.transfer import TransferRecord, run_transfer_entries
 from likewise.paper.transfer_entries import VALIDATION, TransferEntry, transfer_recipes
-from likewise.paper.transfer_methods import Found
-from likewise.paper.transfer_tasks import Task, all_characters
+from likewise.paper.transfer_methods import Found, Task, all_characters
 from likewise.storage.records import as_json
 
 SHORT = ("--epochs", "1", "--similarity-epochs", "1")
@@ -145,9 +144,9 @@ def test_choices_are_made_on_alphabets_whose_characters_are_not_learned(
     assert (record.part, record.acc, path.stem) == ("validation", 100.0, "best-spectral-true-validation-seed0")
     background = load_omniglot("background", few_alphabets)
     del background["Latin"]
-    monkeypatch.setattr(transfer_tasks, "load_omniglot", lambda *_: background)
+    monkeypatch.setattr(transfer_methods, "load_omniglot", lambda *_: background)
     with pytest.raises(InputError, match=r"^Omniglot's background lacks Latin; delete it and run"):
-        transfer_tasks.omniglot("validation", few_alphabets)
+        transfer_methods.omniglot("validation", few_alphabets)
 
 
 def test_what_each_recipe_is_said_to_have_done() -> None:

@@ -13,8 +13,9 @@ import numpy as np
 import pytest
 
 from likewise.reporting import Learner, write_learners_page
-from likewise.reporting.answers_page import ScoredAnswers, write_answers_page
+from likewise.reporting.answers_page import write_answers_page
 from likewise.reporting.classes import ClassifiedItems
+from likewise.reporting.suspects import ScoredAnswers
 
 VOID = {"meta", "img", "br"}
 CLASSES = ("classes", "outputs", "probabilities", "previews", "ids")  # of items

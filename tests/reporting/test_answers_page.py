@@ -12,7 +12,7 @@ import pytest
 
 from likewise.errors import InputError
 from likewise.reporting import Card
-from likewise.reporting.answers_page import ScoredAnswers
+from likewise.reporting.suspects import ScoredAnswers
 
 Page = Callable[..., Any]
 

@@ -16,6 +16,7 @@ from pathlib import Path
 import torch
 from torch import Tensor, nn
 
+from likewise.benchmarks.measure import Outcome
 from likewise.datasets import load, load_feature_set
 from likewise.datasets.download import survey
 from likewise.datasets.places import find
@@ -182,3 +183,8 @@ def report(costs: Sequence[Cost]) -> Iterator[str]:
     for cost in costs:
         bar, measured, verdict = judge(cost)
         yield f"{verdict:<9} {bar}: {measured:.1f}"
+
+
+def run(case: Sequence[str] | None, data: Path | None) -> Outcome:
+    costs = [measure(open_pile(name, data)) for name in case or ("features", "images")]
+    return record(costs), report(costs)

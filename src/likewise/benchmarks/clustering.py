@@ -17,6 +17,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
+from likewise.benchmarks.measure import Outcome
 from likewise.clustering import METHODS
 from likewise.datasets import Items
 from likewise.datasets.omniglot import load_omniglot
@@ -121,3 +122,9 @@ def report(costs: Sequence[Cost]) -> Iterator[str]:
         )
     bar, slowest, verdict = judge(costs)
     yield f"{verdict:<14} {bar}: {slowest:g}"
+
+
+def run(method: Sequence[str] | None, data: Path | None) -> Outcome:
+    pile = open_pile(data)
+    costs = list(measure(pile, method or list(METHODS)))
+    return record(pile, costs), report(costs)

@@ -12,7 +12,7 @@ from dataclasses import asdict, dataclass
 
 import torch
 
-from likewise.benchmarks.measure import side_by_side
+from likewise.benchmarks.measure import Outcome, side_by_side
 from likewise.datasets import Augmentation
 from likewise.networks import build
 from likewise.storage.machine import machine
@@ -119,3 +119,8 @@ def report(measured: EpochTimes) -> Iterator[str]:
         yield f"{unit:<16} {values['pi-model']:>10.2f} {values['pseudo-mcl']:>10.2f} {ratios[ratio]:>8.3f}"
     bar, measured_ratio, verdict = judge(measured)
     yield f"{verdict:<12} {bar}: {measured_ratio:g}"
+
+
+def run(repeats: int) -> Outcome:
+    measured = compare(repeats=repeats)
+    return record(measured), report(measured)

@@ -43,7 +43,7 @@ def landscape(
         str | None,
         typer.Option("--range", metavar="R|FROM,TO", help="How far; 1.0 by default, with --mutual -0.5,1.5."),
     ] = None,
-    n_items: Annotated[int, typer.Option(min=2, help="How many items the losses are over.")] = 1000,
+    n_items: Annotated[int, typer.Option(min=2, help="Number of items that the losses are over.")] = 1000,
     batch_size: BatchSize = 100,
     batch_norm: Annotated[
         Literal["recomputed", "stored"], typer.Option(help="Statistics of each batch at each point, or the run's own.")

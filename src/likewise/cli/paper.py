@@ -125,7 +125,7 @@ app.command()(table5)
 def answers(
     dataset: Annotated[Literal["digits", "mnist", "photos"], typer.Option(help="The data set.")] = "digits",
     answers: Annotated[
-        list[int] | None, typer.Option(help="How many answers to make up; give it once for each number you want.")
+        list[int] | None, typer.Option(help="Number of answers to make up; give it once for each number you want.")
     ] = None,
     noise: Annotated[float, typer.Option(help="The rate of wrong answers among them, below 0.5.")] = 0.0,
     model: Annotated[
@@ -155,7 +155,7 @@ def answers(
 def spherepair(
     dataset: Annotated[Literal["mnist", "fashion-mnist"], typer.Option(help="The data set.")] = "mnist",
     answers: Annotated[
-        list[int] | None, typer.Option(help="How many answers to make up; give it once for each number you want.")
+        list[int] | None, typer.Option(help="Number of answers to make up; give it once for each number you want.")
     ] = None,
     seed: Seed = 0,
     data: Data = None,
@@ -212,7 +212,7 @@ def ablation(
 
     Records the errors beside those of CE and plain MCL. An entry that has a record is not run again.
     """
-    from likewise.paper.ablation_entries import select_ablation
+    from likewise.paper.ablation import select_ablation
 
     entries = select_ablation(dataset=dataset, network=network, option=option, seed=seed, epochs=epochs)
     announce("Ablation", [entry.name for entry in entries])
@@ -239,7 +239,7 @@ def landscape(
         int, typer.Option(min=0, help="Seed of all random numbers: the runs, the items and the directions.")
     ] = 0,
     grid: Annotated[int, typer.Option(min=2, help="Points per side of the grid.")] = 91,
-    n_items: Annotated[int, typer.Option(min=2, help="How many items the losses are over.")] = 1000,
+    n_items: Annotated[int, typer.Option(min=2, help="Number of items that the losses are over.")] = 1000,
     processes: Processes = 1,
     data: Data = None,
     runs: Runs = Path("runs"),

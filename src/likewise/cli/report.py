@@ -48,7 +48,9 @@ def report(
 
     learned_from: dict[str, Any] = {}
     if fit.command == "fit":
-        learned_from["pairs"], learned_from["held_out"] = _answers(run, fit, given)
+        learned_from["pairs"], learned_from["held_out"], model.p_wrong_ = _answers(run, fit, given)
+        if changed and model.credibility_ is not None:
+            model.credibility_["outliers"] = []  # positions of the items that were there
     elif fit.command == "semi":
         learned_from["labels"], learned_from["held_out"] = _labels(run, given)
     elif changed:
@@ -78,13 +80,14 @@ def _have_changed(given: Given, fit: Fit, path: Path) -> bool:
     return True
 
 
-def _answers(run: Path, fit: Fit, given: Given) -> tuple[Pairs, NDArray[np.bool_]]:
-    """The answers about these items, and which of them were held out (m,)."""
+def _answers(run: Path, fit: Fit, given: Given) -> tuple[Pairs, NDArray[np.bool_], NDArray[np.float64] | None]:
+    """The answers about these items, which of them were held out (m,), and how likely each is wrong (m,) or None."""
     import numpy as np
 
-    answers, held_out_lines = read_answers(run, fit)
-    placed = find_answers(answers, given)
-    return placed, np.isin(placed.lines, held_out_lines)
+    written = read_answers(run, fit)
+    placed = find_answers(written.pairs, given)
+    kept = np.isin(written.pairs.lines, placed.lines)  # all but those about images that cannot be read
+    return placed, written.held_out[kept], None if written.p_wrong is None else written.p_wrong[kept]
 
 
 def _labels(run: Path, given: Given) -> tuple[NDArray[np.object_], NDArray[np.bool_]]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, Self
 
@@ -266,6 +267,7 @@ class CategoryDiscoverer(ClusterMixin, BaseEstimator):  # type: ignore[misc]
             on_epoch=self.on_epoch,
             run=self.run,
         ).fit(take(X, rows), partition)
+        self.classifier_.naming_ = replace(self.classifier_.naming_, named=False)  # by the numbers of the clusters
         return np.asarray(self.classifier_.output_of_each(X))
 
     def _number(self, rows: NDArray[np.float32], similarity: SimilarityNetwork | None) -> NumberOfClasses:

@@ -3,84 +3,125 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any
 
 import numpy as np
 from markupsafe import Markup
 from numpy.typing import NDArray
 
 from likewise.errors import InputError
+from likewise.estimators import PairClassifier
+from likewise.estimators.wrong_answers import mixed_up
 from likewise.evaluation import Calibration, PairAccuracy, calibration, hard_answers, pair_accuracy, share_interval
-from likewise.reporting.classes import ClassifiedItems, check_shares, class_table
+from likewise.pairs import Pairs
+from likewise.pairs.credible_words import mixed_up_in_words, wrong_in_words
+from likewise.reporting.classes import ClassifiedItems, class_table
 from likewise.reporting.confusion_matrix import Comparison
 from likewise.reporting.curves import History, held_out_section
 from likewise.reporting.drawing import both_sizes
-from likewise.reporting.page import Card, certainty, share_card, write_page
-from likewise.reporting.previews import Preview
+from likewise.reporting.page import DASH, Card, Report, share_card, write_page
 from likewise.reporting.reliability import in_words, reliability_diagram
+from likewise.reporting.suspects import MOST_CONTRADICTED, ScoredAnswers, WrongAnswers, suspect, wrong_answers
 
-MOST_SUSPECTS = 24
-
-
-@dataclass(frozen=True, eq=False)
-class ScoredAnswers:
-    """Answers about m pairs, each with the model's probability that the two are the same."""
-
-    left: np.ndarray  # (m,) positions of items
-    right: np.ndarray  # (m,)
-    same: np.ndarray  # (m,) in [0, 1]: 1 same, 0 different
-    similarity: np.ndarray  # (m,) in [0, 1]
-    line: np.ndarray | None = None  # (m,) where the answer stands; without it, its row, counted from 0
-    unit: str = "line"  # what `line` counts: "line" of a file, or "row"
-
-    def __post_init__(self) -> None:
-        lengths = {
-            name: len(value)
-            for name in ("left", "right", "same", "similarity", "line")
-            if (value := getattr(self, name)) is not None
-        }
-        if len(set(lengths.values())) > 1:
-            given = ", ".join(f"{name} {length}" for name, length in lengths.items())
-            raise InputError(f"Columns of answers must be equally long, got {given}.")
-        check_shares(self.same, "same of the answers")
-        check_shares(self.similarity, "similarity of the answers")
-
-    def __len__(self) -> int:
-        return len(self.same)
-
-    def place(self, i: int) -> str:
-        """
-        >>> one = np.zeros(1, dtype=np.int64)
-        >>> ScoredAnswers(one, one, one, one, line=np.array([17])).place(0), ScoredAnswers(one, one, one, one).place(0)
-        ('line 17', 'row 0')
-        """
-        return f"row {i}" if self.line is None else f"{self.unit} {self.line[i]}"
-
-    def contradicted(self) -> np.ndarray:
-        """Positions of the answers where the model says the opposite, the largest |same - similarity| first."""
-        same, similarity = np.asarray(self.same), np.asarray(self.similarity)
-        answer = hard_answers(same)
-        opposed = np.flatnonzero((answer >= 0) & ((similarity > 0.5) != (answer == 1)))
-        return opposed[np.argsort(-np.abs(same - similarity)[opposed], kind="stable")]
+LEARNED = """\
+A network with {outputs} outputs was given {items:,} items and {answers:,} answers, each of which says of two items \
+whether they are the same or different. It was never told what any item is: the {classes} classes below are what it \
+made of the answers."""
+NAMED = " Their names are those of a few labelled items, by which they were called afterwards."
+MEASURED = """\
+{held_out:,} of the answers were held out: the network did not learn from them, and its figures are for them. """
+CHOSEN = "They also decided {what}, so the figures are slightly optimistic."
+UNMEASURED = "No answers were held out, so nothing here says how right it is about pairs that it was not told of."
 
 
-class Side(NamedTuple):
-    """One of the two items of an answer."""
+def report_answers(
+    model: PairClassifier,
+    X: Any,
+    items: ClassifiedItems,
+    answers: Pairs,
+    *,
+    held_out: NDArray[np.bool_],  # (m,)
+    comparison: Comparison | None,
+    out: Path,
+) -> Report:
+    """Write the page of a fitted model."""
+    counted = answers.weight > 0  # the others count as not given
+    if model.p_wrong_ is not None and len(model.p_wrong_) != len(answers):
+        raise InputError(
+            f"pairs holds {len(answers):,} answers, and the model was fitted to {len(model.p_wrong_):,}; give those."
+        )
+    p_wrong = None if model.p_wrong_ is None else model.p_wrong_[counted]
+    answers, held_out = answers.select(counted), held_out[counted]
+    scored = _scored(model, X, answers)
+    write_answers_page(
+        out,
+        items,
+        scored,
+        held_out=_scored(model, X, answers.select(held_out)),
+        title=f"{len(items.classes)} classes, learned from {len(answers):,} answers",
+        summary=_summary(model, items, len(answers), int(held_out.sum())),
+        history=model.history_,
+        facts=_facts(model),
+        comparison=comparison,
+        wrong=None
+        if p_wrong is None or model.credibility_ is None
+        else wrong_answers(items, scored, answers, p_wrong, model.credibility_),
+    )
+    contradicted = f"The classifier says the opposite of {len(scored.contradicted()):,} of {len(answers):,} answers."
+    wrong = [] if model.credibility_ is None else [wrong_in_words(model.credibility_)]
+    return Report(out, "\n".join([contradicted, *wrong]))
 
-    name: str
-    preview: Preview | None
+
+def _summary(model: PairClassifier, items: ClassifiedItems, n_answers: int, n_held_out: int) -> str:
+    naming, n_classes = model.naming_, len(items.classes)
+    learned = LEARNED.format(outputs=model.n_outputs_, items=len(items), answers=n_answers, classes=n_classes)
+    if naming.named:
+        learned += NAMED
+    if model.confusion_ is not None:
+        title = dict(zip(naming.columns[naming.columns >= 0].tolist(), naming.titles, strict=True))
+        mixed = [
+            {"classes": [title.get(one, one), title.get(other, other)], "called_same": share}
+            for one, other, share in mixed_up(model.confusion_, model.outputs_)
+        ]
+        learned += f"\n\n{mixed_up_in_words(mixed)}"
+    if not n_held_out:
+        return f"{learned}\n\n{UNMEASURED}"
+    decided = []
+    if model.unlabelled:
+        was = "was" if model.unlabelled_ else "was not"
+        decided.append(f"whether to keep a second stage, which uses the pairs that nobody answered (it {was} kept)")
+    if model.patience:
+        decided.append("when each stage ended")
+    chosen = CHOSEN.format(what=" and ".join(decided)) if decided else "They decided nothing else."
+    return f"{learned}\n\n{MEASURED.format(held_out=n_held_out)}{chosen}"
 
 
-class AnswerSuspect(NamedTuple):
-    """An answer that the model contradicts."""
+def _scored(model: PairClassifier, X: Any, answers: Pairs) -> ScoredAnswers:
+    similarity = model.predict_same(X, np.stack([answers.left, answers.right], axis=1)).clip(0, 1)
+    return ScoredAnswers(answers.left, answers.right, answers.same, similarity, answers.lines, answers.source.unit)
 
-    place: str  # such as "Line 17"
-    left: Side
-    right: Side
-    answered: str
-    model: str
+
+def _facts(model: PairClassifier) -> list[Card]:
+    facts = output_cards(model)
+    if model.credibility_ is not None and model.credibility_["supported"]:
+        low, high = (f"{100 * end:.1f}" for end in model.credibility_["interval"])
+        share = f"{100 * model.credibility_['share_wrong']:.1f}"
+        facts.append(Card("Answers that look wrong", share, f"% ({low}{DASH}{high})"))
+    elif model.noise_:
+        facts.append(Card("Rate of wrong answers", f"{100 * model.noise_:.1f}", "%"))
+    return facts
+
+
+def output_cards(model: PairClassifier) -> list[Card]:
+    """The number of classes where it was estimated, and the outputs that no item falls in."""
+    cards = []
+    if model.n_classes_interval_ is not None:
+        low, high = model.n_classes_interval_
+        cards.append(Card("Estimated classes", f"{model.n_outputs_}", f"({low}{DASH}{high})", "90 % interval"))
+    if model.unused_outputs_:
+        cards.append(Card("Unused outputs", f"{model.unused_outputs_}", f"of {model.n_outputs_}"))
+    return cards
 
 
 def write_answers_page(
@@ -94,13 +135,15 @@ def write_answers_page(
     history: History,
     facts: Sequence[Card] = (),
     comparison: Comparison | None = None,
+    wrong: WrongAnswers | None = None,
 ) -> None:
     """Write how right and how sure the model is, how it learned, what it found, and which answers to check.
 
     `history` has one row per epoch: epoch, loss, held_out_loss, held_out_accuracy and stage, of which any may be
     missing. `held_out` are the answers the model did not learn from, None or empty where there are none; `answers`
     are all of them. `facts` are further cards. `comparison` is with true
-    classes, where they are known.
+    classes, where they are known. `wrong` is what all answers together say of wrong ones; without it, those that the
+    model contradicts are shown.
     """
     for given in (answers, held_out):
         if given is not None:
@@ -128,7 +171,8 @@ def write_answers_page(
         classes=class_table(items),
         n_answers=len(answers),
         n_suspects=len(contradicted),
-        suspects=[_suspect(answers, i, items) for i in contradicted[:MOST_SUSPECTS]],
+        suspects=[suspect(answers, i, items) for i in contradicted[:MOST_CONTRADICTED]] if wrong is None else [],
+        wrong=wrong,
     )
 
 
@@ -174,20 +218,3 @@ def _measured_cards(measured: PairAccuracy, held_out: ScoredAnswers) -> list[Car
 def _reliability(found: Calibration) -> Markup:
     label = f"Share answered same, by the probability that the model gave: {in_words(found)}"
     return both_sizes(lambda size: reliability_diagram(found, size=size), label, prefix="reliability")
-
-
-def _suspect(answers: ScoredAnswers, i: int, items: ClassifiedItems) -> AnswerSuspect:
-    left, right = int(answers.left[i]), int(answers.right[i])
-    return AnswerSuspect(
-        answers.place(i).capitalize(),
-        Side(items.name(left), items.preview(left)),
-        Side(items.name(right), items.preview(right)),
-        _verdict(float(answers.same[i])),
-        _verdict(float(answers.similarity[i]), always=True),
-    )
-
-
-def _verdict(share: float, *, always: bool = False) -> str:
-    """Same or different, and how sure it is where it is not altogether so."""
-    said, sure = ("same", share) if share > 0.5 else ("different", 1 - share)
-    return f"{said}, {certainty(sure)}" if always or sure < 1 else said

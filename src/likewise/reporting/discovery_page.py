@@ -10,14 +10,28 @@ from typing import NamedTuple
 import numpy as np
 from markupsafe import Markup
 
+from likewise.estimators import CategoryDiscoverer
+from likewise.estimators.category_discoverer import number_in_words
 from likewise.evaluation import Calibration, NumberOfClasses, PairQuality, Trust
 from likewise.evaluation.trust import LEAST_CLOSED, LEAST_CONFIDENT, MOST_ALONE, MOST_TOGETHER
+from likewise.reporting.answers_page import output_cards
 from likewise.reporting.classes import ClassifiedItems, class_table
 from likewise.reporting.confusion_matrix import Comparison
 from likewise.reporting.curves import History, stages_section
 from likewise.reporting.drawing import both_sizes
-from likewise.reporting.page import DASH, Card, percent, write_page
+from likewise.reporting.page import DASH, Card, Report, percent, write_page
 from likewise.reporting.reliability import KNOWN_PAIRS, in_words, reliability_diagram
+
+DISCOVERED = """\
+Nobody labelled these {items:,} items. {similarity} says of any two items how likely they are the same. The {classes} \
+classes below are what came of asking that of all pairs."""
+LEARNED = "A similarity, learned on {classes:,} known classes,"
+GIVEN = "A similarity that was given"
+UNNAMED = """\
+The classes have numbers and no names; a few labelled items give them names (likewise name, or name_classes in \
+Python). A class may hold two kinds of things that the similarity cannot tell apart, or be half of a kind: the least \
+certain items show it best."""
+NAMED = "The names of the classes are those of a few labelled items, by which they were called afterwards."
 
 
 @dataclass(frozen=True, eq=False)
@@ -35,6 +49,37 @@ class TrustRow(NamedTuple):
     name: str
     share: float
     doubtful: str
+
+
+def report_discovery(
+    model: CategoryDiscoverer, items: ClassifiedItems, *, comparison: Comparison | None, out: Path
+) -> Report:
+    """Write the page of a fitted model."""
+    classifier, similarity = model.classifier_, model.similarity_
+    source, quality, histories = GIVEN, None, {}
+    if similarity is not None:
+        source = LEARNED.format(classes=len(similarity.classes_))
+        new_classes = similarity.held_out_kind_ != "items"
+        quality = SimilarityQuality(similarity.quality_, similarity.calibration_, new_classes)
+        histories["Similarity"] = similarity.history_
+    asked = DISCOVERED.format(items=len(items), similarity=source, classes=len(items.classes))
+    write_discovery_page(
+        out,
+        items,
+        title=f"{len(items.classes)} classes in {len(items):,} items that nobody labelled",
+        summary=f"{asked}\n\n{NAMED if classifier.naming_.named else UNNAMED}",
+        number=model.number_,
+        about_number=number_in_words(model),
+        quality=quality,
+        trust=model.trust_,
+        histories={**histories, "Classifier": classifier.history_},
+        facts=output_cards(classifier),
+        comparison=comparison,
+    )
+    doubts = model.trust_.doubts
+    return Report(
+        out, f"Do not trust the classes: on these items, {'; '.join(doubts)}." if doubts else number_in_words(model)
+    )
 
 
 def write_discovery_page(

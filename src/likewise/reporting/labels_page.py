@@ -10,14 +10,32 @@ from typing import NamedTuple
 import numpy as np
 
 from likewise.errors import InputError
+from likewise.estimators import SemiSupervisedClassifier
 from likewise.evaluation import confusion
 from likewise.reporting.classes import ClassifiedItems, class_table
 from likewise.reporting.confusion_matrix import Matrix, confusion_matrix
 from likewise.reporting.curves import History, held_out_section
-from likewise.reporting.page import Card, certainty, share_card, write_page
+from likewise.reporting.page import Card, Report, certainty, share_card, write_page
 from likewise.reporting.previews import Preview
 
 MOST_SUSPECTS = 24
+
+LEARNED = """\
+A network with {outputs} outputs was given {items:,} items and the labels of {labels:,} of them. It learned from these \
+labels first, and then {method}."""
+METHODS = {
+    "supervised": "from nothing else",
+    "pseudo-label": "from all items, taking for the truth what it holds most likely (Pseudo-Label)",
+    "pi-model": "from all items, so as to answer two views of one alike (the Pi-model)",
+    "vat": "from all items, so as to answer alike after the change that upsets it most (VAT)",
+    "spn-mcl": "from all pairs of items, by what a similarity network made of the labels says of them (SPN-MCL)",
+    "pseudo-mcl": "from all pairs of items, by what it says of them itself (Pseudo-MCL)",
+    "pseudo-mcl+": "from the pairs of items that it is sure of (Pseudo-MCL+)",
+}
+MEASURED = (
+    "{held_out:,} further labels were held out: the network did not learn from them, and its figures are for them."
+)
+UNMEASURED = "No labels were held out, so nothing here says how right it is about items without a label."
 
 
 @dataclass(frozen=True, eq=False)
@@ -50,6 +68,25 @@ class LabelSuspect(NamedTuple):
     label: str
     model: str
     preview: Preview | None
+
+
+def report_labels(model: SemiSupervisedClassifier, items: ClassifiedItems, labels: ItemLabels, *, out: Path) -> Report:
+    """Write the page of a fitted model."""
+    learned = LEARNED.format(
+        outputs=model.n_outputs_, items=len(items), labels=model.n_labelled_, method=METHODS[model.method_]
+    )
+    n_held_out = int(np.sum(labels.held_out))
+    measured = MEASURED.format(held_out=n_held_out) if n_held_out else UNMEASURED
+    write_labels_page(
+        out,
+        items,
+        labels,
+        title=f"{len(items.classes)} classes, learned from {model.n_labelled_:,} labels",
+        summary=f"{learned}\n\n{measured}",
+        history=model.history_,
+    )
+    wrong = int((~labels.agree(items)).sum())
+    return Report(out, f"The classifier says otherwise than {wrong:,} of {len(labels):,} labels.")
 
 
 def write_labels_page(

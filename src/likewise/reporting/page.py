@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
+from typing import NamedTuple
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
@@ -47,6 +48,13 @@ def templates() -> Environment:
     environment.globals |= {"light": LIGHT, "dark": DARK}
     environment.policies["json.dumps_kwargs"] = {"allow_nan": False}
     return environment
+
+
+class Report(NamedTuple):
+    """Where a report was written, and what it found in a sentence or two."""
+
+    path: Path
+    finding: str
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,4 @@
-"""A training step against the batch and the number of processes: its time, and the bytes that a process sends.
+"""A training step in several processes, its time and the bytes sent: `python -m benchmarks.distributed`.
 
 The step is MCL on an MLP, forward and backward through the parts that `train` uses. What the pairs need, rows gathered
 and sums added up, is counted where it is sent; the gradients of the weights, which any training over processes adds up,
@@ -7,6 +7,7 @@ beside it. On one machine with fewer free cores than processes, the time says wh
 
 from __future__ import annotations
 
+import argparse
 import json
 import os
 import statistics
@@ -25,6 +26,7 @@ from likewise.criteria import MCL
 from likewise.distributed import join, leave, share, sharing, traffic, world
 from likewise.networks import build
 from likewise.storage.machine import machine
+from likewise.storage.records import write_json
 from likewise.supervision import label_objective
 from likewise.training import Batch
 from likewise.training.parallel import gather_outputs, in_parallel
@@ -55,7 +57,7 @@ def measure(batches: Sequence[int], processes: int, repeats: int) -> list[Step]:
         for rank in range(processes):
             own = os.environ | {"RANK": str(rank), "WORLD_SIZE": str(processes), "OMP_NUM_THREADS": "1"}
             own["TORCH_CPP_LOG_LEVEL"] = "ERROR"
-            started.append(subprocess.Popen([sys.executable, "-m", __name__, told], env=own))
+            started.append(subprocess.Popen([sys.executable, "-m", "benchmarks.distributed", told], env=own))
         failed = [process.wait() for process in started]
         if any(failed):
             raise RuntimeError(f"The processes ended with {failed}.")
@@ -135,7 +137,7 @@ def report(steps: Sequence[Step]) -> Iterator[str]:
     yield f"{verdict:<12} {bar}{'' if measured is None else f': {measured:g}'}"
 
 
-def main(told: str) -> None:
+def run_rank(told: str) -> None:
     """One of the processes that `measure` starts."""
     given = json.loads(told)
     join(init_method=f"file://{given['folder']}/meeting")
@@ -146,5 +148,21 @@ def main(told: str) -> None:
     leave()
 
 
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--out", type=Path, default=Path("benchmarks/distributed.json"))
+    parser.add_argument("--batch-size", type=int, action="append", help="Default: 256, 1,024 and 4,096.")
+    parser.add_argument("--processes", type=int, action="append", help="Default: 1, 2 and 4.")
+    parser.add_argument("--repeats", type=int, default=20, help="Measured steps of each.")
+    options = parser.parse_args()
+    batches = options.batch_size or BATCHES
+    steps = [step for size in options.processes or PROCESSES for step in measure(batches, size, options.repeats)]
+    write_json(options.out, record(steps, options.repeats))
+    print(*report(steps), sep="\n")
+
+
 if __name__ == "__main__":
-    main(sys.argv[1])
+    if sys.argv[1:] and sys.argv[1].startswith("{"):
+        run_rank(sys.argv[1])
+    else:
+        main()

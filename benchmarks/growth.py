@@ -18,7 +18,7 @@ from dataclasses import asdict, dataclass
 from itertools import pairwise
 from pathlib import Path
 
-from likewise.benchmarks.made_up import MadeUp
+from benchmarks.made_up import MadeUp
 
 COSTS = ("cpu_seconds", "mebibytes")
 NOISE = 0.1  # of the first cost: a difference of less means nothing
@@ -89,7 +89,7 @@ def measure(budgets: Sequence[Budget]) -> Iterator[Growth]:
 def cost_of(arguments: Sequence[object], folder: Path) -> dict[str, float]:
     """The CPU seconds and MiB of one command."""
     file = folder / "cost.json"
-    command = [sys.executable, "-m", "likewise.benchmarks.metered", str(file), *map(str, arguments)]
+    command = [sys.executable, "-m", "benchmarks.metered", str(file), *map(str, arguments)]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     if done.returncode:
         raise RuntimeError(f"{' '.join(command)} failed: {done.stderr.strip()}")

@@ -1,4 +1,4 @@
-"""A short training run, killed at random moments: taken up again, it must end with the bytes of one never killed.
+"""Training runs killed at random moments must resume to the same bytes: `python -m benchmarks.faults`.
 
 SIGKILL comes at a step of the run, at one of its renames of files (where a checkpoint takes the place of another) or by
 the clock, in turn. Further runs are killed after two epochs at least, and then their last checkpoint is damaged: a bit
@@ -7,6 +7,7 @@ is flipped, the file is cut short or emptied. They must end with the same bytes,
 
 from __future__ import annotations
 
+import argparse
 import json
 import os
 import random
@@ -30,6 +31,7 @@ from likewise.criteria import MCL
 from likewise.datasets import Augmentation, load
 from likewise.networks import build
 from likewise.storage.machine import machine
+from likewise.storage.records import write_json
 from likewise.supervision import label_objective
 from likewise.training import Batch, Settings, TensorBatches, train
 
@@ -56,7 +58,7 @@ class Trial:
 def measure(kills: int = KILLS, damages: int = DAMAGES, items: int | None = None) -> Iterator[Trial]:
     """Kill and damage runs on so many digits, all by default, in a process of its own that forks each run."""
     told = json.dumps({"kills": kills, "damages": damages, "items": items})
-    command = [sys.executable, "-m", __name__, told]
+    command = [sys.executable, "-m", "benchmarks.faults", told]
     with subprocess.Popen(command, env=os.environ | {"OMP_NUM_THREADS": "1"}, stdout=subprocess.PIPE) as process:
         assert process.stdout is not None
         for line in process.stdout:
@@ -214,7 +216,7 @@ def in_words(number: int, trial: Trial) -> str:
     return f"{number:>3}  killed at {trial.by + f' {trial.moment:g}':<16} {left + harm:<32} {verdict}"
 
 
-def main(told: str) -> None:
+def run_trials(told: str) -> None:
     """The process that `measure` starts."""
     torch.set_num_threads(1)
     torch.optim.Adam([torch.zeros(1)])  # torch loads half of itself here: once is enough
@@ -223,5 +225,22 @@ def main(told: str) -> None:
             print(json.dumps(asdict(trial)), flush=True)
 
 
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--out", type=Path, default=Path("benchmarks/faults.json"))
+    parser.add_argument("--kills", type=int, default=KILLS, help="How many runs to kill, each at its own moment.")
+    options = parser.parse_args()
+    found = []
+    for trial in measure(options.kills):
+        found.append(trial)
+        print(in_words(len(found), trial), flush=True)
+    write_json(options.out, record(found))
+    for bar, measured, verdict in judge(found):
+        print(f"{verdict:<5} {bar}: {measured}")
+
+
 if __name__ == "__main__":
-    main(sys.argv[1])
+    if sys.argv[1:] and sys.argv[1].startswith("{"):
+        run_trials(sys.argv[1])
+    else:
+        main()

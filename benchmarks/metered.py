@@ -1,4 +1,4 @@
-"""`python -m likewise.benchmarks.metered FILE COMMAND ...` runs a command of likewise and writes what it cost to FILE.
+"""`python -m benchmarks.metered FILE COMMAND ...` runs a command of likewise and writes what it cost to FILE.
 
 The cost is that of this process alone, which is why it is a process of its own: JSON with the seconds of CPU of all its
 threads and the most memory it had.
