@@ -6,7 +6,7 @@ import numpy as np
 from matplotlib.colors import to_hex
 
 from likewise.reporting import confusion_figure
-from likewise.reporting.style import LIGHT
+from likewise.reporting.palette import LIGHT
 
 
 def test_confusion_figure_writes_every_count_at_its_place() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -10,7 +11,7 @@ import numpy as np
 import pytest
 
 from likewise.errors import InputError
-from likewise.reporting import Learner
+from likewise.reporting import Card, Learner, find_disagreements
 
 LABELS = [0, 0, 1, 1, 1, 2, 2, 2]
 OUTPUTS = [2, 2, 0, 0, 1, 1, 1, 1]  # item 4 is a 1 that fell among the 2s
@@ -75,7 +76,7 @@ def test_gallery_outlines_the_mistakes_with_their_true_class(page: Page, learner
 
 def test_cards_and_disagreements_compare_two_learners(page: Page, learner: Make) -> None:
     twin = learner(LABELS, LABELS, [0, 1, 2], 3, name="CE", scores={"accuracy": 0.875})
-    tree = page([learner(OUTPUTS, LABELS, MATCHING, 3), twin], LABELS, NAMES, facts={"Pairs": "28"})
+    tree = page([learner(OUTPUTS, LABELS, MATCHING, 3), twin], LABELS, NAMES, facts=[Card("Pairs", "28")])
     cards = [[card.all("p", "value")[0].text, card.all("h2")[0].text] for card in tree.all("div", "card")]
     assert cards[:2] == [["75.0 % right", "MCL"], ["87.5 % right", "CE"]]
     assert cards[2:] == [["\N{MINUS SIGN}12.5 points", "Difference"], ["28", "Pairs"]]
@@ -98,13 +99,13 @@ def test_names_are_escaped_everywhere(page: Page, learner: Make) -> None:
         learner(OUTPUTS, LABELS, MATCHING, 3, name="_" + evil),
         learner(LABELS, LABELS, [0, 1, 2], 3, name=evil),
     ]
-    tree = page(learners, LABELS, [evil] * 3, title=evil, summary=f"{evil}\n\nSecond", facts={evil: evil})
+    tree = page(learners, LABELS, [evil] * 3, title=evil, summary=f"{evil}\n\nSecond", facts=[Card(evil, evil)])
     assert not tree.all("b")
     assert tree.all("title")[0].text == tree.all("h1")[0].text == evil
     assert [p.text for p in tree.all("header")[0].all("p")] == [evil, "Second"]
     assert [h.text for h in tree.all("h3")] == [evil] * 3
     assert {th.text for th in tree.all("thead")[0].all("th", "long")} == {evil}
-    assert tree.all("div", "card")[-1].text == evil + evil
+    assert tree.all("div", "card")[-1].text == f"{evil} {evil}"
     for drawing in tree.all("svg"):
         assert [text.text for text in drawing.all("text")].count(evil) == 1
         assert [text.text for text in drawing.all("text")].count("_" + evil) == 1
@@ -136,7 +137,7 @@ def test_an_item_without_label_is_no_mistake(page: Page, learner: Make) -> None:
 
 def test_features_have_no_gallery(page: Page, learner: Make) -> None:
     both = [learner(OUTPUTS, LABELS, MATCHING, 3), learner(LABELS, LABELS, [0, 1, 2], 3, name="CE")]
-    tree = page(both, LABELS, NAMES, images=None)
+    tree = page(both, LABELS, NAMES, previews=None)
     assert not tree.all("img")
     assert "The classes, one by one" not in tree.text
     assert len(tree.all("dl")) == 1
@@ -154,7 +155,9 @@ def test_many_classes_are_drawn_without_numbers(page: Page, learner: Make) -> No
 
 def test_same_input_same_bytes(tmp_path: Path, page: Page, learner: Make) -> None:
     def write() -> bytes:
-        page([learner(OUTPUTS, LABELS, MATCHING, 3)], LABELS, NAMES, images=np.full((8, 3, 32, 32), 7, dtype=np.uint8))
+        page(
+            [learner(OUTPUTS, LABELS, MATCHING, 3)], LABELS, NAMES, previews=np.full((8, 3, 32, 32), 7, dtype=np.uint8)
+        )
         return (tmp_path / "report.html").read_bytes()
 
     assert write() == write()
@@ -170,10 +173,10 @@ def test_same_input_same_bytes(tmp_path: Path, page: Page, learner: Make) -> Non
             "MCL: confusion and matching must speak of the 2 named classes",
         ),
         (
-            {"images": np.zeros((8, 1, 8, 8))},
+            {"previews": np.zeros((8, 1, 8, 8))},
             r"Images must be bytes of shape \(8, channels, height, width\), got float64",
         ),
-        ({"images": np.zeros((8, 64), dtype=np.uint8)}, r"got uint8 of shape \(8, 64\)"),
+        ({"previews": np.zeros((8, 64), dtype=np.uint8)}, r"got uint8 of shape \(8, 64\)"),
         ({"learners": []}, "at least one learner"),
     ],
 )
@@ -193,3 +196,32 @@ def test_what_does_not_fit_together_is_refused(
 def test_two_learners_of_one_name_are_refused(page: Page, learner: Make) -> None:
     with pytest.raises(InputError, match="different names"):
         page([learner(OUTPUTS, LABELS, MATCHING, 3)] * 2, LABELS, NAMES)
+
+
+def test_predictions_are_classes(learner: Make) -> None:
+    assert learner([0, 1, 2, 0], [0] * 4, [2, -1, 0], 3).predictions.tolist() == [2, -1, 0, 2]
+
+
+def test_learners_agree_on_classes_not_on_outputs(learner: Make) -> None:
+    labels = [0, 1, 2, 0]
+    first = learner([0, 1, 2, 0], labels, [2, 1, 0], 3)
+    second = learner([2, 1, 1, 2], labels, [0, 1, 2], 3, name="CE")
+    third = learner([2, 0, 0, 2], labels, [0, 1, 2], 3, name="KCL")
+    assert find_disagreements([first, second]) == [2]
+    assert find_disagreements([first, second, third]) == [1, 2]
+    assert find_disagreements([first]) == []
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"matching": np.array([0, 1])}, "MCL: confusion must have one row for each of the 2 outputs"),
+        ({"probabilities": np.ones(3)}, "got 4 and 3"),
+        ({"outputs": np.array([0, 1, 2, 3])}, "MCL: outputs must be between 0 and 2"),
+        ({"outputs": np.array([0, 1, 2, -1])}, "MCL: outputs must be between 0 and 2"),
+    ],
+)
+def test_a_learner_that_does_not_fit_is_refused(learner: Make, changes: dict[str, Any], message: str) -> None:
+    sound = learner([0, 1, 2, 0], [0] * 4, [2, 1, 0], 3)
+    with pytest.raises(InputError, match=message):
+        replace(sound, **changes)
