@@ -34,7 +34,14 @@ LEVEL = {room: level for level, rooms in enumerate(ORDER) for room in rooms}
 INSIDE = {
     "storage": [{"atomic_files", "machine"}, {"records"}, {"run_folder"}],
     "distributed": [{"world"}, {"shares"}, {"collectives"}, {"batch_norm"}],
-    "criteria": [{"tables"}, {"targets"}, {"fused", "joint"}, {"mcl", "kcl"}, {"flips"}],
+    "criteria": [
+        {"tables"},
+        {"targets"},
+        {"fused", "joint"},
+        {"mcl", "kcl"},
+        {"listed"},
+        {"flips", "confusion", "evidence"},
+    ],
     "landscape": [{"plane", "surface", "losses"}, {"job", "blocks", "runs"}, {"rows"}, {"grid"}, {"compute"}],
 }
 

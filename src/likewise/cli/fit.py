@@ -6,11 +6,12 @@ import dataclasses
 import warnings
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from likewise.cli import fitted
+from likewise.cli.credible import mixed_up_in_words, rates_table, verdicts, wrong_in_words
 from likewise.cli.items import Given, are_large, close_answers, find_answers, read_answers
 from likewise.cli.options import (
     ANSWERS,
@@ -38,6 +39,8 @@ if TYPE_CHECKING:
     from likewise.estimators import PairClassifier
     from likewise.pairs import LargeAnswers, Pairs
 
+NOISE = ("auto", "annotators", "confusion", "learn")
+
 
 def fit(
     items: ItemsPath,
@@ -58,8 +61,9 @@ def fit(
     noise: Annotated[
         str,
         typer.Option(
-            metavar="auto|learn|RATE",
-            help="The rate of wrong answers: learned, given, or (auto) learned where answers contradict one another.",
+            metavar="auto|annotators|confusion|learn|RATE",
+            help="The rate of wrong answers: learned for each annotator, all answers judged together (auto) or pair "
+            "by pair (annotators); for each two classes (confusion); for all (learn); or given. 0: none is wrong.",
         ),
     ] = "auto",
     group_first: Annotated[
@@ -120,7 +124,8 @@ def fit(
         if answers is None:
             placed: Pairs | LargeAnswers = close_answers(pairs, given, out / "answers", held_out, seed)
         else:
-            placed = find_answers(_merged(answers), given)
+            by_annotator = arguments["noise"] in ("auto", "annotators")
+            placed = find_answers(answers if by_annotator else _merged(answers), given)
         if not run.begin(items, given, pairs, unit=placed.source.unit, sha256=fitted.answers_sha256(placed)):
             return
         _learn(items, given, placed, out, arguments)
@@ -137,17 +142,15 @@ def _merged(answers: Pairs) -> Pairs:
     return merged
 
 
-def _noise(text: str) -> float | Literal["auto", "learn"]:
-    if text == "auto":
-        return "auto"
-    if text == "learn":
-        return "learn"
+def _noise(text: str) -> float | str:
+    if text in NOISE:
+        return text
     try:
         rate = float(text)
     except ValueError:
         rate = -1.0
     if not 0 <= rate < 0.5:
-        raise InputError(f"--noise must be auto, learn, or a rate from 0 to below 0.5, got {text!r}.")
+        raise InputError(f"--noise must be {', '.join(NOISE)}, or a rate from 0 to below 0.5, got {text!r}.")
     return rate
 
 
@@ -178,7 +181,8 @@ def _learn(items: Path, given: Given, answers: Pairs | LargeAnswers, out: Path, 
     model.fit(given.X, pairs=dataclasses.replace(answers, ids=None) if isinstance(answers, Pairs) else answers)
     metrics = _metrics(model, given, out)
     written = answers if isinstance(answers, Pairs) else answers.some(given.items.ids)
-    fitted.write_answers(out / "answers.parquet", written, np.isin(written.lines, model.held_out_.lines))
+    held_out = np.isin(written.lines, model.held_out_.lines)
+    fitted.write_answers(out / "answers.parquet", written, held_out, model.p_wrong_)
     write_history(out / "history.csv", model.history_)
     model.save(out)
     write_json(out / "metrics.json", metrics)
@@ -213,11 +217,25 @@ def _metrics(model: PairClassifier, given: Given, out: Path) -> dict[str, Any]:
         "class_sizes": dict(zip(found.tolist(), sizes.tolist(), strict=True)),
         "unused_outputs": model.unused_outputs_,
         "noise": model.noise_,
+        "answers": model.credibility_,
+        "mixed_up": _mixed_up(model),
         "stage": "unlabelled" if model.unlabelled_ else "answers",
         "grouped": model.grouped_,
         "starts": len(list(out.glob("stages/start-*"))),
         "seconds": fitted.training_seconds(out),
     }
+
+
+def _mixed_up(model: PairClassifier) -> list[dict[str, Any]] | None:
+    """The classes that answers mix up, most often first; None where that was not learned."""
+    from likewise.estimators.wrong_answers import mixed_up
+
+    if model.confusion_ is None:
+        return None
+    return [
+        {"classes": [one, other], "called_same": share}
+        for one, other, share in mixed_up(model.confusion_, model.outputs_)
+    ]
 
 
 def _warn_of_self_pairs(answers: Pairs) -> None:
@@ -249,8 +267,7 @@ def _outcome(out: Path, model: PairClassifier, metrics: dict[str, Any]) -> Itera
     yield f"\nFound {len(model.classes_)} classes{unused_outputs(model.unused_outputs_, model.n_outputs_)}:"
     yield from class_sizes(model.classes_.tolist(), sizes)
     yield f"\n{_held_out_in_words(metrics['held_out'])}"
-    if metrics["noise"]:
-        yield f"The rate of wrong answers is taken to be {100 * metrics['noise']:.1f} %."
+    yield from _wrong_answers(metrics)
     if model.grouped_:
         yield "The items show the classes: the network began with groups on which the items and the answers agree."
     if model.unlabelled:
@@ -259,6 +276,24 @@ def _outcome(out: Path, model: PairClassifier, metrics: dict[str, Any]) -> Itera
         yield f"The pairs that nobody answered {used}{chosen if metrics['held_out']['answers'] else ''}."
     yield f"\nWrote {out} in {metrics['seconds']:.0f} seconds of training. Next:"
     yield from next_commands(out, "fit")
+
+
+def _wrong_answers(metrics: dict[str, Any]) -> Iterator[str]:
+    """How many answers look wrong, and whose."""
+    facts = metrics["answers"]
+    if metrics["mixed_up"] is not None:
+        yield mixed_up_in_words(metrics["mixed_up"])
+    if facts is None:
+        if metrics["noise"]:
+            yield f"The rate of wrong answers is taken to be {100 * metrics['noise']:.1f} %."
+        return
+    yield wrong_in_words(facts)
+    if facts["supported"] and len(facts["rates"]) > 1:
+        yield from rates_table(facts["rates"])
+        yield from verdicts(facts["rates"])
+    if n := len(facts["outliers"]):
+        what = "1 item fits" if n == 1 else f"{n:,} items fit"
+        yield f"{what} no class, or more than one; the report shows {'it' if n == 1 else 'them'}."
 
 
 def _held_out_in_words(measured: dict[str, Any]) -> str:

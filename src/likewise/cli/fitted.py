@@ -4,8 +4,8 @@ fit.json           what was fitted to what; the first file of all
 items/             where the items do not fit into memory: their rows, as `keep_on_disk` leaves them; may be deleted
 answers/           of `fit`, where the answers do not fit into memory: their closure, as `write_large` leaves it
 stages/            the checkpoints of the training, so that the same command goes on where it was
-answers.parquet    of `fit`: left, right, same, weight, line (where the answer stands in its file), held_out; a sample
-                   where they are many
+answers.parquet    of `fit`: left, right, same, weight, annotator (where they are named), line (where the answer stands
+                   in its file), held_out, p_wrong (where it was judged); a sample where they are many
 labels.parquet     of `semi`: id (the row number of an item without one), label, held_out
 similarity/        of `discover`: the similarity network, as `SimilarityNetwork.load` reads it; fit for other piles too
 classes.csv        of `discover`: id, class, probability of each item
@@ -23,7 +23,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from likewise import __version__
 from likewise.errors import InputError
@@ -237,6 +237,9 @@ def answers_sha256(answers: Pairs | LargeAnswers) -> str:
     for pairs in (answers,) if isinstance(answers, Pairs) else (answers.sample, answers.held_out):
         for column in (pairs.left, pairs.right, pairs.same, pairs.weight):
             found.update(column.tobytes())
+        if pairs.annotator is not None:
+            found.update(pairs.annotator.tobytes())
+            found.update("\n".join(pairs.annotators).encode(errors="surrogateescape"))
     if not isinstance(answers, Pairs):
         found.update(answers.closure.component.data)
         found.update(answers.closure.different_keys.data)
@@ -252,8 +255,10 @@ def stamp(paths: Iterable[Path]) -> str:
     return found.hexdigest()
 
 
-def write_answers(path: Path, pairs: Pairs, held_out: NDArray[np.bool_]) -> None:
-    """All answers, as `Pairs.read` takes them, and two columns of our own."""
+def write_answers(
+    path: Path, pairs: Pairs, held_out: NDArray[np.bool_], p_wrong: NDArray[np.float64] | None = None
+) -> None:
+    """All answers, as `Pairs.read` takes them, and columns of our own."""
     import pyarrow as pa
     import pyarrow.parquet
 
@@ -265,13 +270,24 @@ def write_answers(path: Path, pairs: Pairs, held_out: NDArray[np.bool_]) -> None
         return pa.array(items) if ids is None else pa.DictionaryArray.from_arrays(pa.array(items, pa.int32()), ids)
 
     columns = {"left": names(pairs.left), "right": names(pairs.right), "same": pairs.same, "weight": pairs.weight}
-    table = pa.table({**columns, "line": pairs.lines, "held_out": held_out})
+    if pairs.annotator is not None:
+        who = pa.array(pairs.annotators, pa.string())
+        columns["annotator"] = pa.DictionaryArray.from_arrays(pa.array(pairs.annotator, pa.int32()), who)
+    columns |= {"line": pairs.lines, "held_out": held_out}
+    if p_wrong is not None:
+        columns["p_wrong"] = p_wrong
     with open_atomically(path) as file:
-        pyarrow.parquet.write_table(table, file, store_schema=False)
+        pyarrow.parquet.write_table(pa.table(columns), file, store_schema=False)
 
 
-def read_answers(run: Path, fit: Fit) -> tuple[Pairs, NDArray[np.int64]]:
-    """The answers, with their lines in the file they came from, and the lines of those that were held out."""
+class GivenAnswers(NamedTuple):
+    pairs: Pairs  # with their lines in the file they came from
+    held_out: NDArray[np.bool_]  # (m,)
+    p_wrong: NDArray[np.float64] | None  # (m,) where they were judged
+
+
+def read_answers(run: Path, fit: Fit) -> GivenAnswers:
+    """What `write_answers` wrote."""
     import pyarrow as pa
     import pyarrow.parquet
 
@@ -281,11 +297,12 @@ def read_answers(run: Path, fit: Fit) -> tuple[Pairs, NDArray[np.int64]]:
     path = run / "answers.parquet"
     pairs = Pairs.read_parquet(path)
     try:
-        further = pyarrow.parquet.read_table(path, columns=["line", "held_out"])
+        further = pyarrow.parquet.read_table(path)
         lines, held_out = (further[name].to_numpy() for name in ("line", "held_out"))
+        p_wrong = further["p_wrong"].to_numpy() if "p_wrong" in further.column_names else None
     except (pa.ArrowException, KeyError) as error:
         raise InputError(f"{path} was not written by `likewise fit`; fit again, into another folder.") from error
-    return dataclasses.replace(pairs, source=Source(lines, fit.told, fit.unit)), lines[held_out]
+    return GivenAnswers(dataclasses.replace(pairs, source=Source(lines, fit.told, fit.unit)), held_out, p_wrong)
 
 
 def labels_sha256(told: LabelledItems) -> str:

@@ -1,5 +1,6 @@
 """The criteria: MCL and KCL, as modules and as functions; MCL for answers that may be wrong, and for all at once."""
 
+from likewise.criteria.evidence import evidence_mcl
 from likewise.criteria.flips import flipped_mcl
 from likewise.criteria.joint import Groups, joint_mcl, joint_targets
 from likewise.criteria.kcl import KCL, kcl
@@ -16,6 +17,7 @@ __all__ = [
     "PairTable",
     "TableTile",
     "dense",
+    "evidence_mcl",
     "flipped_mcl",
     "joint_mcl",
     "joint_targets",

@@ -14,9 +14,17 @@ from torch import Tensor
 
 from likewise.errors import InputError
 from likewise.estimators.naming import Naming, match_names, outputs_in_use
-from likewise.estimators.task import checksum, counting_answers, item_weights, items_checksum, sound_answers
-from likewise.pairs import Pairs
-from likewise.supervision import AnswerKnowledge, answers_objective, named_objective
+from likewise.estimators.task import (
+    checksum,
+    counting_answers,
+    item_weights,
+    items_checksum,
+    sound_answers,
+    weighted_answers,
+)
+from likewise.estimators.wrong_answers import rates_for
+from likewise.pairs import Pairs, evidence
+from likewise.supervision import AnswerKnowledge, EvidenceKnowledge, answers_objective, named_objective
 from likewise.training import Objective, Pile, Settings
 from likewise.training.increment import learn_increment
 
@@ -109,8 +117,8 @@ def go_on(
 ) -> None:
     """Learn what is new, and give classes that are new their outputs."""
     seed = model._seed()
-    new = new_told(inputs, labels, answers, weight)
-    labelled = new if answers is None else None if labels is None else new_told(inputs, labels, None, None)
+    new = new_told(model, inputs, labels, answers, weight)
+    labelled = new if answers is None else None if labels is None else new_told(model, inputs, labels, None, None)
     if labelled is not None:
         name_labels(model, labelled, classes)
     model.history_ = learn_new(model, new, seed)
@@ -120,16 +128,33 @@ def go_on(
     find_outputs_in_use(model, new.inputs)
 
 
-def new_told(inputs: Tensor, labels: NDArray[Any] | None, answers: Pairs | None, weight: ArrayLike | None) -> Told:
+def new_told(
+    model: PairClassifier,
+    inputs: Tensor,
+    labels: NDArray[Any] | None,
+    answers: Pairs | None,
+    weight: ArrayLike | None,
+) -> Told:
     """What an increment is learned from, the answers or else the labels, with the items that they are about."""
     if answers is not None:
-        told = Told.of_answers(inputs, counting_answers(answers, weight))
+        told = Told.of_answers(inputs, answers_to_remember(model, weighted_answers(answers, weight)))
     else:
         assert labels is not None
         told = Told.of_labels(inputs, labels, item_weights(weight, labels))
     if not len(told.said):
         raise InputError("There is nothing new to learn from: no answer about two items, of a weight above 0.")
     return told.select(np.arange(len(told.said)))
+
+
+def answers_to_remember(model: PairClassifier, pairs: Pairs) -> Pairs:
+    """One answer for each pair: the evidence by each annotator's rates or, where there are none, a merged answer."""
+    if is_evidence(model):
+        return evidence(counting_answers(pairs), *rates_for(model.credibility_, pairs))
+    return counting_answers(pairs.merged())
+
+
+def is_evidence(model: PairClassifier) -> bool:
+    return model.noise_ > 0 and model.credibility_ is not None
 
 
 def learn_new(model: PairClassifier, new: Told, seed: int) -> list[dict[str, float]]:
@@ -144,7 +169,10 @@ def learn_new(model: PairClassifier, new: Told, seed: int) -> list[dict[str, flo
         noisy = model.noise_ > 0
         pairs = sound_answers(joint.pairs, noisy=noisy)
         index = np.stack([pairs.left, pairs.right], axis=1)
-        objective = answers_objective(AnswerKnowledge(pairs, implied=not noisy), flip=model.noise_)
+        if is_evidence(model):
+            objective = answers_objective(EvidenceKnowledge(pairs))
+        else:
+            objective = answers_objective(AnswerKnowledge(pairs, implied=not noisy), flip=model.noise_)
     is_new = index[:, 0] >= len(joint.inputs) - len(new.inputs)
     if not is_new.any():
         raise InputError("All new answers contradict earlier ones; correct them, or let noise be learned.")

@@ -5,6 +5,7 @@ from likewise.pairs.closure import Closure
 from likewise.pairs.contradictions import Contradiction
 from likewise.pairs.credible import Suspect, suspects
 from likewise.pairs.cues import from_graph, from_patches, from_space, from_time
+from likewise.pairs.evidence import credibility, evidence
 from likewise.pairs.items_of import Ids, answers_about, paths_of
 from likewise.pairs.large import LargeAnswers, read_large
 from likewise.pairs.pairs import Pairs
@@ -30,7 +31,9 @@ __all__ = [
     "Suspect",
     "agreement",
     "answers_about",
+    "credibility",
     "disagreements",
+    "evidence",
     "from_graph",
     "from_patches",
     "from_space",

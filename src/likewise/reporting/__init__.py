@@ -9,12 +9,16 @@ from likewise.reporting.learner import Learner, find_disagreements
 from likewise.reporting.learners_report import write_report
 from likewise.reporting.matrix import confusion_figure
 from likewise.reporting.reliability import reliability_diagram
+from likewise.reporting.wrong_answers import AnnotatorRow, WrongAnswer, WrongAnswers
 
 __all__ = [
+    "AnnotatorRow",
     "JudgedAnswers",
     "JudgedLabels",
     "Learner",
     "SeenSimilarity",
+    "WrongAnswer",
+    "WrongAnswers",
     "answers_curve",
     "confusion_figure",
     "find_disagreements",

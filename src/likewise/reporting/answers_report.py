@@ -17,6 +17,7 @@ from likewise.reporting.judged import JudgedAnswers, SortedItems
 from likewise.reporting.page import card, card_row, count, section, share_card, write_page
 from likewise.reporting.reliability import in_words, reliability_diagram
 from likewise.reporting.suspects import suspects
+from likewise.reporting.wrong_answers import WrongAnswers, wrong_sections
 
 MOST_SUSPECTS = 24
 
@@ -35,6 +36,7 @@ def write_answers_report(
     images: Pictures | None = None,
     ids: Sequence[object] | np.ndarray | None = None,
     facts: Mapping[str, str] | None = None,
+    wrong: WrongAnswers | None = None,
 ) -> None:
     """Write the page: how right and how sure the model is, how it learned, what it found, which answers to check.
 
@@ -42,7 +44,8 @@ def write_answers_report(
     probability. `history` has a row an epoch: epoch, loss, held_out_loss, held_out_accuracy and stage, of which any may
     be missing. `held_out` are the answers the model did not learn from, None or empty where there are none; `answers`
     are all of them. `images` are the items' pictures, (n, C, H, W) bytes or a sequence that reads one at a time, and
-    `ids` their names. `facts` become further cards, such as {"Unused outputs": "2"}.
+    `ids` their names. `facts` become further cards, such as {"Unused outputs": "2"}. `wrong` is what all answers say
+    together of wrong ones; without it, those that the model contradicts are shown.
     """
     items = SortedItems(list(classes), np.asarray(outputs), np.asarray(probabilities), images, ids)
     for given in (answers, held_out):
@@ -53,7 +56,7 @@ def write_answers_report(
         _calibration(held_out),
         curve_section(history),
         classes_section(items),
-        _suspects(answers, items),
+        *([_suspects(answers, items)] if wrong is None else wrong_sections(wrong, answers, items)),
     ]
     write_page(path, title=title, summary=summary, sections=sections)
 

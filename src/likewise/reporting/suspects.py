@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from html import escape
 
 from likewise.reporting.gallery import thumbnail
@@ -10,14 +10,21 @@ from likewise.reporting.judged import JudgedAnswers, SortedItems
 from likewise.reporting.page import certainty
 
 
-def suspects(answers: JudgedAnswers, positions: Sequence[int], items: SortedItems) -> str:
-    """For each position both items, what was answered, what the model says, and where the answer stands."""
+def suspects(
+    answers: JudgedAnswers,
+    positions: Sequence[int],
+    items: SortedItems,
+    further: Sequence[Mapping[str, str]] | None = None,
+) -> str:
+    """For each position both items, what was answered, what the model says, what else there is to say, and where."""
     entries = []
-    for i in positions:
+    for number, i in enumerate(positions):
         pair = {"Left": int(answers.left[i]), "Right": int(answers.right[i])}
         told = {side: f'<dd class="id">{escape(items.name(item))}</dd>' for side, item in pair.items()}
         told["Answered"] = f"<dd>{_verdict(float(answers.same[i]))}</dd>"
         told["Model"] = f"<dd>{_verdict(float(answers.similarity[i]), always=True)}</dd>"
+        if further is not None:
+            told |= {name: f'<dd class="id">{escape(text)}</dd>' for name, text in further[number].items()}
         rows = "".join(f"<dt>{name}</dt>{text}" for name, text in told.items())
         place = escape(answers.place(i).capitalize())
         entries.append(f"<li>{_pictures(items, pair.values())}<div><h3>{place}</h3><dl>{rows}</dl></div></li>")

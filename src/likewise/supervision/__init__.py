@@ -4,10 +4,12 @@ from likewise.supervision.answers import (
     AnsweringNetwork,
     AnswerKnowledge,
     ClosureKnowledge,
+    EvidenceKnowledge,
     Known,
     LabelKnowledge,
     answers_objective,
 )
+from likewise.supervision.confused import ConfusedNetwork, confusion_objective
 from likewise.supervision.joint import PER_OUTPUT, RecentOutputs, joint_loss, joint_objective
 from likewise.supervision.labels import label_objective, named_objective
 from likewise.supervision.partitions import (
@@ -27,10 +29,13 @@ __all__ = [
     "AnswerKnowledge",
     "AnsweringNetwork",
     "ClosureKnowledge",
+    "ConfusedNetwork",
+    "EvidenceKnowledge",
     "Known",
     "LabelKnowledge",
     "RecentOutputs",
     "answers_objective",
+    "confusion_objective",
     "consensus",
     "consensus_objective",
     "contrastive_objective",

@@ -15,7 +15,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.sparse import coo_array
 from torch import Tensor, nn
 
-from likewise.criteria import Groups, LabelTable, Overlay, PairTable, TableTile, flipped_mcl, mcl
+from likewise.criteria import Groups, LabelTable, Overlay, PairTable, TableTile, evidence_mcl, flipped_mcl, mcl
 from likewise.pairs import Closure, Pairs
 from likewise.supervision.pseudo import item_numbers, pseudo_similarity
 
@@ -142,6 +142,19 @@ class AnswerKnowledge:
         return listed if implied is None else Overlay(listed, implied)
 
 
+class EvidenceKnowledge(AnswerKnowledge):
+    """P(same) of answered pairs by their answers alone (see `evidence`); nothing follows from chains of them.
+
+    >>> pairs = Pairs.from_arrays([(0, 1), (1, 2)], [1, 0])
+    >>> known = EvidenceKnowledge(evidence(pairs, np.array([0.2]), np.array([0.1])))
+    >>> known.among([0, 1]).tile(slice(0, 1), slice(1, 2)).different.round(decimals=3)  # d / (1 - e + d)
+    tensor([[0.1110]])
+    """
+
+    def __init__(self, pairs: Pairs) -> None:
+        super().__init__(pairs, implied=False)
+
+
 @dataclass(frozen=True, slots=True)
 class BetweenItems:
     """A table, of which the pairs of two views of one item do not count: they are no answer."""
@@ -193,16 +206,21 @@ def answers_objective(
 
     With `unlabelled` a second MCL goes over all pairs: known ones have their answer, two views of an item are the same,
     and the rest have their pseudo-similarity. `flip` is the rate of wrong answers; an `AnsweringNetwork` has
-    its own. Where answers may be wrong, the second MCL does not lean on them.
+    its own, and in `EvidenceKnowledge` it is weighed already. Where answers may be wrong, the second MCL does not lean
+    on them.
     """
+    is_evidence = isinstance(known, EvidenceKnowledge)
 
     def objective(network: nn.Module, batch: AnsweredBatch) -> tuple[Tensor, Tensor]:
         logits = network(batch.inputs)
         values, index = logits.float(), batch.index.to(logits.device)
         same = BetweenItems(known.among(batch.index.cpu().numpy(), logits.device), item_numbers(index))
         rate = network.flip if isinstance(network, AnsweringNetwork) else flip
-        sound = isinstance(rate, float) and not rate
-        loss = mcl(values, same) if sound else flipped_mcl(values, same, rate)
+        sound = isinstance(rate, float) and not rate and not is_evidence
+        if is_evidence:
+            loss = evidence_mcl(values, same)
+        else:
+            loss = mcl(values, same) if sound else flipped_mcl(values, same, rate)
         if unlabelled:
             pseudo = pseudo_similarity(logits, index)
             loss = loss + mcl(values, Overlay(same, pseudo) if sound else pseudo)
