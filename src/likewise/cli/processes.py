@@ -92,7 +92,7 @@ def quiet_unless_first() -> Iterator[None]:
 
 def start(processes: int) -> int:
     """Run this same command in so many processes; gives their exit code, and says so where one of them was killed."""
-    from torch.distributed import TCPStore
+    from torch.distributed import TCPStore  # type: ignore[attr-defined]
 
     store = TCPStore("127.0.0.1", 0, is_master=True, wait_for_workers=False)  # to be kept while they run
     shared = os.environ | {"WORLD_SIZE": str(processes), "MASTER_ADDR": "127.0.0.1", "MASTER_PORT": str(store.port)}
