@@ -21,7 +21,7 @@ from sklearn.metrics import roc_auc_score
 from torch import nn
 
 from likewise.datasets import DataSet, Items, column_statistics, load, load_feature_set
-from likewise.datasets.places import data_folder, find
+from likewise.datasets.source_files import data_folder, find
 from likewise.errors import InputError
 from likewise.estimators import PairClassifier
 from likewise.estimators.inputs import GENTLE
