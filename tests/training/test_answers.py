@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 import torch
-from torch import nn
+from torch import Tensor, nn
 
 from likewise import Pairs
 from likewise.criteria import MatrixTable
@@ -63,9 +63,10 @@ def test_items_that_were_not_grouped_are_learned_by_smoothness(monkeypatch: pyte
     monkeypatch.setattr(grouping, "MOST_ITEMS", 80)
     radii = []
 
-    def spy(known: Known, radius: float, *, flip: float) -> Objective:
+    def spy(known: Known, radius: float, *, neighbours: Callable[[Tensor], Tensor], **options: float) -> Objective:
         radii.append(radius)
-        return smooth_objective(known, radius, flip=flip)
+        assert neighbours(torch.arange(5)).shape == (5, 2)
+        return smooth_objective(known, radius, neighbours=neighbours, **options)
 
     monkeypatch.setattr(answers, "smooth_objective", spy)
     learned = learn(grouped=K, pairs=Pairs.from_labels(LABELS[:70], n=150).index(len(LABELS)))

@@ -43,6 +43,7 @@ from likewise.training.answer_order import LEAST_STEPS, AnswerOrder
 from likewise.training.batches import Order
 from likewise.training.grouping import Grouping, GroupOrder, group_items, items_to_look_at, seen_by
 from likewise.training.loop import OnEpoch, train
+from likewise.training.neighbourhood import Neighbourhood, room_for
 from likewise.training.pile import Pile
 from likewise.training.precision import Objective
 from likewise.training.prototypes import prototype_layer
@@ -165,17 +166,21 @@ def learn_answers(
     """Learn from answers; with a folder `run`, each stage has its own in it, and a killed run goes on where it was."""
     learner = Learner(pile, pairs, held_out, settings, epochs, flip, run, config, progress, on_epoch)
     best, clear, made = None, False, 0
+    said = pairs if said is None else said
+    n_items, looked_at = len(pile.inputs), len(items_to_look_at(said, len(pile.inputs), settings.seed))
+    around = None
+    if grouped and room_for(pile) > looked_at:
+        around = Neighbourhood.of(pile, items_to_look_at(said, n_items, settings.seed, room_for(pile)), settings.seed)
     if grouped:
-        best, clear = learn_groups(learner, network(settings.seed), pairs if said is None else said, grouped)
+        best, clear = learn_groups(learner, network(settings.seed), said, grouped, around)
     if best is None or not clear:
         start, made = learn_starts(learner, network, known, starts)
         if best is None or learner.gain(start.model, best.model) > 0:
             best, clear = start, False
     first = best
     if unlabelled and not (clear and len(held_out) < 2):  # nothing could speak for it
-        unseen = len(pile.inputs) > len(items_to_look_at(pairs, len(pile.inputs), settings.seed))
-        if unseen and pile.inputs.ndim == 2:
-            stage, least = learn_smoothly(learner, first, known), 0.0
+        if n_items > looked_at and pile.inputs.ndim == 2:
+            stage, least = learn_smoothly(learner, first, known, around), 0.0
         else:
             stage, least = learn_views(learner, first, known, clear), CHANCE if clear else -CHANCE
         if learner.gain(stage.model, first.model) > least:
@@ -192,8 +197,13 @@ def learn_answers(
     )
 
 
-def learn_groups(learner: Learner, network: nn.Module, said: Pairs, n_groups: int) -> tuple[Stage, bool]:
-    """Teach the network groups of the items, and then those that it sees; gives also whether they are clear."""
+def learn_groups(
+    learner: Learner, network: nn.Module, said: Pairs, n_groups: int, around: Neighbourhood | None
+) -> tuple[Stage, bool]:
+    """Teach the network groups of the items, and then those that it sees; gives also whether they are clear.
+
+    In a neighbourhood the groups are of all items at once, and what the network sees of them adds nothing.
+    """
     pile, settings = learner.pile, learner.settings
 
     def teach(model: nn.Module, grouping: Grouping, turn: int, before: Stage | None) -> Stage:
@@ -201,12 +211,12 @@ def learn_groups(learner: Learner, network: nn.Module, said: Pairs, n_groups: in
         objective = named_objective(*grouping.targets(len(pile.inputs)))
         return learner.train(model, objective, order, GROUP_STEPS, f"groups-{turn}", f"groups, round {turn}", before)
 
-    grouping = group_items(pile, said, n_groups, settings.seed)
+    grouping = group_items(pile, said, n_groups, settings.seed, around=around)
     clear = grouping.is_clear
     if isinstance(network, Linear):
         start_at_prototypes(network, pile, grouping)
     stage = teach(network, grouping, 1, None)
-    if clear and not isinstance(network, Linear):  # which sees the items as they are
+    if clear and around is None and not isinstance(network, Linear):  # which sees the items as they are
         grouping = group_items(pile, said, n_groups, settings.seed, network)
         again = teach(copy.deepcopy(network), grouping, 2, stage)
         if learner.gain(again.model, network) > -CHANCE:
@@ -265,12 +275,14 @@ def learn_views(learner: Learner, first: Stage, known: Known, clear: bool) -> St
     return learner.train(model, objective, order, steps, "unlabelled", "unlabelled pairs", first, rate=rate)
 
 
-def learn_smoothly(learner: Learner, first: Stage, known: Known) -> Stage:
-    """Go on with all items, around each of which the classes are not to change."""
+def learn_smoothly(learner: Learner, first: Stage, known: Known, around: Neighbourhood | None) -> Stage:
+    """Go on with all items, around each of which the classes are not to change, nor between neighbours."""
     pile, pairs, settings = learner.pile, learner.pairs, learner.settings
     batch_size = SMOOTH_BATCH * settings.batch_size
     order = AnswerOrder(_ends(pairs), len(pile.inputs), batch_size, seed=settings.seed, answered=0.5)
-    objective = smooth_objective(known, SURROUNDINGS * pile.spacing(settings.seed), flip=learner.flip or 0.0)
+    radius = SURROUNDINGS * pile.spacing(settings.seed)
+    neighbours = None if around is None else around.neighbours(pile)
+    objective = smooth_objective(known, radius, flip=learner.flip or 0.0, neighbours=neighbours)
     steps = min(max(STEPS, math.ceil(SMOOTH_VISITS * len(pile.inputs) / batch_size)), SMOOTH_MOST)
     model = copy.deepcopy(first.model)
     return learner.train(model, objective, order, steps, "unlabelled", "unlabelled items", first)
