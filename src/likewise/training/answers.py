@@ -51,7 +51,7 @@ from likewise.training.settings import Settings
 
 GROUP_STEPS, STEPS = 400, 640  # of a round of groups, and of the other stages, at least
 VISITS_OF_STARTS, VISITS = 10, 4  # at least: of answered items in a start, and of answers in the unlabelled stage
-SMOOTH_BATCH, SMOOTH_VISITS, SMOOTH_MOST = 4, 12, 3000  # of the smooth stage: batches in one, visits of items, steps
+SMOOTH_BATCH, SMOOTH_VISITS, SMOOTH_MOST = 4, 4, 1000  # of the smooth stage: batches in one, visits of items, steps
 SURROUNDINGS = 0.1  # of the distance between neighbours: how far around an item the classes are not to change
 GENTLE_RATE = 0.2  # of the learning rate, for unlabelled pairs after clear groups: at the full rate they are forgotten
 WRONG_ANSWERS = 0.01  # a start with more of them is tried again: two of ten classes merged deny 2 % of the differences
@@ -109,7 +109,7 @@ class Learner:
         rate: float = 1.0,
     ) -> Stage:
         """Train the model in place for so many steps or, where the user said so, epochs, at a part of the rate."""
-        number = 2 if name == "unlabelled" else 1
+        number = 2 if name.startswith("unlabelled") else 1
         settings = self.settings
         result = train(
             model,
@@ -180,11 +180,12 @@ def learn_answers(
     first = best
     if unlabelled and not (clear and len(held_out) < 2):  # nothing could speak for it
         if n_items > looked_at and pile.inputs.ndim == 2:
-            stage, least = learn_smoothly(learner, first, known, around), 0.0
+            stages, least = learn_smoothly(learner, first, known, around), 0.0
         else:
-            stage, least = learn_views(learner, first, known, clear), CHANCE if clear else -CHANCE
-        if learner.gain(stage.model, first.model) > least:
-            best = stage
+            stages, least = [learn_views(learner, first, known, clear)], CHANCE if clear else -CHANCE
+        for stage in stages:
+            if learner.gain(stage.model, best.model) > least:
+                best = stage
     return Learned(
         _inner(best.model),
         best.history,
@@ -275,17 +276,26 @@ def learn_views(learner: Learner, first: Stage, known: Known, clear: bool) -> St
     return learner.train(model, objective, order, steps, "unlabelled", "unlabelled pairs", first, rate=rate)
 
 
-def learn_smoothly(learner: Learner, first: Stage, known: Known, around: Neighbourhood | None) -> Stage:
-    """Go on with all items, around each of which the classes are not to change, nor between neighbours."""
+def learn_smoothly(learner: Learner, first: Stage, known: Known, around: Neighbourhood | None) -> list[Stage]:
+    """Go on with all items, around each of which the classes are not to change; and again, nor between neighbours."""
     pile, pairs, settings = learner.pile, learner.pairs, learner.settings
     batch_size = SMOOTH_BATCH * settings.batch_size
     order = AnswerOrder(_ends(pairs), len(pile.inputs), batch_size, seed=settings.seed, answered=0.5)
     radius = SURROUNDINGS * pile.spacing(settings.seed)
-    neighbours = None if around is None else around.neighbours(pile)
-    objective = smooth_objective(known, radius, flip=learner.flip or 0.0, neighbours=neighbours)
     steps = min(max(STEPS, math.ceil(SMOOTH_VISITS * len(pile.inputs) / batch_size)), SMOOTH_MOST)
-    model = copy.deepcopy(first.model)
-    return learner.train(model, objective, order, steps, "unlabelled", "unlabelled items", first)
+    ways = {"unlabelled": None} if around is None else {"unlabelled": None, "unlabelled-near": around.neighbours(pile)}
+    return [
+        learner.train(
+            copy.deepcopy(first.model),
+            smooth_objective(known, radius, flip=learner.flip or 0.0, neighbours=neighbours),
+            order,
+            steps,
+            name,
+            "unlabelled items" if neighbours is None else "unlabelled items with their neighbours",
+            first,
+        )
+        for name, neighbours in ways.items()
+    ]
 
 
 def rate_of(network: nn.Module, flip: float | None) -> float:
