@@ -5,10 +5,10 @@ hardly ends between an item and what lies much nearer to it than any other item.
 of these surroundings, and items are to be sure of their class, with all classes in use:
 
     L = MCL(known pairs) + mean_i KL(p(x_i) || p(x_i + r_i)) + 0.1 (mean_i H(p(x_i)) - 4 H(mean_i p(x_i)))
-      + 0.3 mean_i -log p(x_i) . p(x_n(i))
+      + 0.3 mean_i -log(0.05 + 0.9 p(x_i) . p(x_n(i)))
 
 n(i) is a random one of the nearest items of i, where these are known: most are of one class, so that their MCL counts
-as if they were known to be. r_i is the change of length `radius` that upsets item i most (see semi/vat.py). The weights
+as if somebody had said so who is wrong 5 times in a hundred. r_i is the change of length `radius` that upsets item i most (see semi/vat.py). The weights
 of the terms without neighbours are those of IMSAT (Hu et al., 2017), which learns from the last two of them alone.
 """
 
@@ -24,7 +24,7 @@ from likewise.supervision.semi.objective import BatchSeen
 from likewise.supervision.semi.vat import keeping_statistics, roughness
 
 INFORMATION, IN_USE = 0.1, 4.0
-NEIGHBOURS = 0.3
+NEIGHBOURS, DOUBT = 0.3, 0.05
 
 
 def smooth_objective(
@@ -48,8 +48,8 @@ def smooth_objective(
         loss = loss + rough + INFORMATION * (unsure - IN_USE * in_use)
         if neighbours is not None:
             with keeping_statistics(network):
-                log_q = network(neighbours(batch.index)).float().log_softmax(1)
-            loss = loss - NEIGHBOURS * (log_p + log_q).logsumexp(1).mean()
+                q = network(neighbours(batch.index)).float().softmax(1)
+            loss = loss - NEIGHBOURS * (DOUBT + (1 - 2 * DOUBT) * (p * q).sum(1)).log().mean()
         return loss, logits
 
     return objective
