@@ -8,8 +8,9 @@ of these surroundings, and items are to be sure of their class, with all classes
       + 0.3 mean_i -log(0.05 + 0.9 p(x_i) . p(x_n(i)))
 
 n(i) is a random one of the nearest items of i, where these are known: most are of one class, so that their MCL counts
-as if somebody had said so who is wrong 5 times in a hundred. r_i is the change of length `radius` that upsets item i most (see semi/vat.py). The weights
-of the terms without neighbours are those of IMSAT (Hu et al., 2017), which learns from the last two of them alone.
+as if somebody had said so who is wrong 5 times in a hundred. r_i is the change of length `radius` that upsets item i
+most (see semi/vat.py). The weights of the terms without neighbours are those of IMSAT (Hu et al., 2017), which learns
+from the last two of them alone.
 """
 
 from __future__ import annotations
