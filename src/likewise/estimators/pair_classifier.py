@@ -48,7 +48,7 @@ class PairClassifier(NetworkClassifier):
     unlabelled : whether a second stage uses the pairs that nobody answered, through pseudo-similarity; its outcome is
         dropped where it is worse on held-out answers, by more than two standard errors; and after clear groups unless
         it is better by as much. In a table of more than 10,000 items it keeps the borders of classes away from items,
-        and its outcome is dropped where it is worse.
+        once with neighbours taken to be the same and once without, and what is worse is dropped.
     noise : the rate of wrong answers; "learn"; or "auto": answers that contradict one another are not all right, so the
         rate is learned where any do, and else it is 0. Where it is not 0, nothing is concluded from chains of answers.
     held_out : the share of the answers that is kept back to measure with. With y nothing is, unless there is patience.
