@@ -39,19 +39,17 @@ DOUBT = 0.05  # in every answer that is judged by: one that is denied for sure m
 
 @dataclass(frozen=True, eq=False)
 class Neighbourhood:
-    """Items of a pile in rising order (m,), where the walk puts them (m, d), and what is near to any item (n, k)."""
+    """Items of a pile in rising order (m,), where the walk puts them (m, d), and what is near (m, k), in the pile."""
 
     items: Ints
     places: Floats
-    near: Tensor  # positions in the pile; an item that is not among these has only itself
+    near: Ints
 
     @classmethod
     def of(cls, pile: Pile, items: Ints, seed: int) -> Neighbourhood:
         rows = principal_rows(pile.inputs[torch.from_numpy(items)].numpy(), seed)
         near = nearest(rows, NEIGHBOURS)
-        everywhere = torch.arange(len(pile.inputs))[:, None].repeat(1, near.shape[1])
-        everywhere[torch.from_numpy(items)] = torch.from_numpy(items[near])
-        return cls(items, diffusion(shared_neighbours(near), PLACES), everywhere)
+        return cls(items, diffusion(shared_neighbours(near), PLACES), items[near])
 
     def places_of(self, some: Ints) -> NDArray[np.float32]:
         """(s, d) Of some of the items, by their positions in the pile."""
@@ -64,11 +62,16 @@ class Neighbourhood:
         return np.asarray(softmax(x @ model, axis=1))
 
     def neighbours(self, pile: Pile) -> Callable[[Tensor], Tensor]:
-        """Gives a random neighbour of each item of a batch, as input of the network; this rank's rows of it."""
+        """Gives a random neighbour of each item of a batch, as input of the network; this rank's rows of it.
+
+        An item that is none of these has itself.
+        """
+        items, near = torch.from_numpy(self.items), torch.from_numpy(self.near)
 
         def inputs(index: Tensor) -> Tensor:
             own = index[share(len(index)).rows].cpu()
-            chosen = self.near[own, torch.randint(self.near.shape[1], (len(own),))]
+            row = torch.searchsorted(items, own).clamp_max(len(items) - 1)
+            chosen = torch.where(items[row] == own, near[row, torch.randint(near.shape[1], (len(own),))], own)
             return normalise(pile.inputs[chosen], pile.mean, pile.std).to(index.device)
 
         return inputs
