@@ -2,8 +2,8 @@
 
 Groups are made of up to 10,000 items. In a table of more, neighbours are nearer to each other, and a walk from
 neighbour to neighbour among all of them tells classes apart that lie across each other in fewer. Few numbers say where
-it puts an item, so that a linear model of them spreads groups to all items, and answers can turn its borders without
-being learned by heart:
+it puts an item, and as few how the item looks, so that a linear model of both spreads groups to all items, and answers
+can turn its borders without being learned by heart:
 
     W* = argmin_W  -mean over the answers of log P(answer | s_hat = p_i . p_j) + lambda/2 |W - W_0|^2
 
@@ -39,17 +39,18 @@ DOUBT = 0.05  # in every answer that is judged by: one that is denied for sure m
 
 @dataclass(frozen=True, eq=False)
 class Neighbourhood:
-    """Items of a pile in rising order (m,), where the walk puts them (m, d), and what is near (m, k), in the pile."""
+    """Items of a pile in rising order (m,), how they look, where the walk puts them, and what is near (m, k)."""
 
     items: Ints
-    places: Floats
-    near: Ints
+    rows: Floats  # (m, d) principal components
+    places: Floats  # (m, 80)
+    near: Ints  # in the pile
 
     @classmethod
     def of(cls, pile: Pile, items: Ints, seed: int) -> Neighbourhood:
         rows = principal_rows(pile.inputs[torch.from_numpy(items)].numpy(), seed)
         near = nearest(rows, NEIGHBOURS)
-        return cls(items, diffusion(shared_neighbours(near), PLACES), items[near])
+        return cls(items, rows, diffusion(shared_neighbours(near), PLACES), items[near])
 
     def places_of(self, some: Ints) -> NDArray[np.float32]:
         """(s, d) Of some of the items, by their positions in the pile."""
@@ -57,7 +58,8 @@ class Neighbourhood:
 
     def spread(self, some: Ints, posterior: Floats, odds: Odds, wrong: float, seed: int) -> Floats:
         """(m, K) The classes of all items, from those of some (s, K) and answers about these."""
-        x = scaled(self.places)
+        x = np.concatenate([scaled(self.rows)[:, :-1], scaled(self.places)], axis=1)  # with one 1
+        x[:, :-1] /= np.sqrt(2)
         model = corrected_model(x[np.searchsorted(self.items, some)], posterior, odds, wrong, seed)
         return np.asarray(softmax(x @ model, axis=1))
 
