@@ -33,6 +33,7 @@ from likewise.training.pile import Pile
 
 ITEMS = 60_000  # that a walk is among, at most: finding neighbours takes the square of it
 MOST_NUMBERS = 2**26  # of them in memory
+COMPONENTS = 50  # principal ones, in which neighbours are near
 PLACES = 80  # numbers that say where the walk puts an item
 DOUBT = 0.05  # in every answer that is judged by: one that is denied for sure must not outweigh all others
 
@@ -49,7 +50,7 @@ class Neighbourhood:
     @classmethod
     def of(cls, pile: Pile, items: Ints, seed: int) -> Neighbourhood:
         rows = principal_rows(pile.inputs[torch.from_numpy(items)].numpy(), seed)
-        near = nearest(rows, NEIGHBOURS)
+        near = nearest(rows[:, :COMPONENTS], NEIGHBOURS)
         return cls(items, rows, diffusion(shared_neighbours(near), PLACES), items[near])
 
     def places_of(self, some: Ints) -> NDArray[np.float32]:
