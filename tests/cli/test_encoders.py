@@ -88,7 +88,7 @@ def test_photos_are_predicted_named_and_shown(photos: Path, run: Run) -> None:
     assert [said[f"p{number}.png"] for number in range(10)] == ["noise", "stripes"] * 5
     result = run("report", photos / "run", "--items", photos / "photos")
     assert result.exit_code == 0, result.output
-    assert "data:image/jpeg" in (photos / "run" / "report.html").read_text()
+    assert "data:image/" in (photos / "run" / "report.html").read_text()
     model = load_classifier(photos / "run")
     assert isinstance(model, PairClassifier)
     assert model.predict([photos / "photos" / "p3.png"]).tolist() == ["stripes"]
@@ -146,7 +146,7 @@ def test_texts_of_a_table(tickets: Path, run: Run) -> None:
     result = run("evaluate", out, "--labels", tickets / "truth.csv")
     assert "ACC 100.00 %" in result.stdout, result.output
     assert run("report", out).exit_code == 0
-    assert "t3: the card does not work" in (out / "report.html").read_text()
+    assert "the card does not work" in (out / "report.html").read_text()
     assert run("export", out, "--onnx", tickets / "m.onnx").exit_code == 0
     encoder = load_encoder("minilm").pretrained
     ids = np.array([encoder.prepare("where is my card")])

@@ -27,7 +27,7 @@ from likewise.cli.options import (
     UnitLength,
     text_columns,
 )
-from likewise.cli.predictions import prediction_rows, write_csv
+from likewise.cli.predict import prediction_rows, write_csv
 from likewise.cli.processes import take_part
 from likewise.cli.run import open_run
 from likewise.cli.teacher import (
@@ -194,7 +194,7 @@ def _discover(unknown: Path, given: Given, teacher: Teacher, out: Path, argument
     stages = (("similarity", learned), ("classifier", model.history_))
     write_history(out / "history.csv", [{"stage": stage, **row} for stage, rows in stages for row in rows])
     found.save(out)
-    metrics = _metrics(found, teacher, out, arguments)
+    metrics = _metrics(found, teacher, out)
     write_json(out / "metrics.json", metrics)
     for line in outcome(out, found, metrics):
         typer.echo(line)
@@ -229,18 +229,17 @@ def _learn_similarity(
     return learned
 
 
-def _metrics(found: CategoryDiscoverer, teacher: Teacher, out: Path, arguments: dict[str, Any]) -> dict[str, Any]:
+def _metrics(found: CategoryDiscoverer, teacher: Teacher, out: Path) -> dict[str, Any]:
     import numpy as np
 
     similarity, model, known = found.similarity_, found.classifier_, teacher.known
     assert similarity is not None
-    counted = "silhouette" if similarity.rule_ is None else "known classes"
     sizes = np.bincount(found.labels_, minlength=found.n_classes_)
     return {
         "number_of_classes": {
             "estimate": found.number_.estimate,
             "interval": (found.number_.low, found.number_.high),
-            "by": counted if arguments["classes"] is None else "given",
+            "by": found.counted_by_,
             "dominant": found.n_dominant_,  # the paper's NDC
         },
         "classes_found": found.n_classes_,

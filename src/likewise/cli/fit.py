@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from likewise.cli import fitted
-from likewise.cli.credible import mixed_up_in_words, rates_table, verdicts, wrong_in_words
+from likewise.cli.credible import rates_table, verdicts
 from likewise.cli.items import (
     NOT_THE_MODELS,
     Given,
@@ -302,6 +302,8 @@ def _outcome(out: Path, model: PairClassifier, metrics: dict[str, Any]) -> Itera
 
 def _wrong_answers(metrics: dict[str, Any]) -> Iterator[str]:
     """How many answers look wrong, and whose."""
+    from likewise.pairs.credible_words import mixed_up_in_words, wrong_in_words
+
     facts = metrics["answers"]
     if metrics["mixed_up"] is not None:
         yield mixed_up_in_words(metrics["mixed_up"])

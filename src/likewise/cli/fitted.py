@@ -45,7 +45,7 @@ TOLD = {"fit": "answers", "semi": "labels", "discover": "known items or similari
 FURTHER = {
     "fit": ("answers.parquet",),
     "semi": ("labels.parquet",),
-    "discover": ("similarity/similarity.safetensors", "similarity/similarity.json", "classes.csv"),
+    "discover": ("similarity/similarity.safetensors", "similarity/similarity.json", "discoverer.json", "classes.csv"),
 }
 
 

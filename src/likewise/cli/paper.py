@@ -238,7 +238,7 @@ def _run_answers(trials: Sequence[Trial], data: Path | None, runs: Path, results
             others.insert(0, f"the twin {record.twin_accuracy:.2f} % with {record.twin_labels} labels")
         typer.echo(
             f"{path}: {'' if ran else 'there already; '}{record.first_accuracy:.2f} % from the answers, "
-            f"{record.accuracy:.2f} % with the unlabelled; {', '.join(others)}; "
+            f"{record.accuracy:.2f} % with the unlabelled; {', '.join(others)}{'; ' if others else ''}"
             f"{record.cpu_seconds / 60:.1f} core-minutes"
         )
 
@@ -339,7 +339,7 @@ def show(
     Its figures go into docs/ beside it.
     """
     from likewise.paper.answers_figure import answers_figures
-    from likewise.paper.landscape_section import draw_landscape, landscape_figures
+    from likewise.paper.landscape import draw_landscape, landscape_figures
     from likewise.paper.results_page import results_page
     from likewise.storage.atomic_files import write_atomically
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, Self
 
@@ -40,6 +41,10 @@ ROUNDS, EPOCHS, BATCH_SIZE, LEARNING_RATE = (
 )  # in bfloat16 it was measured to lose half a point of accuracy
 WIDTHS = (0.3, 0.15)  # of the kernel on cosines; the best partition is from the first, opinions are from both
 VIEWS = 6  # of an item, whose mean decides its class
+COUNTED = {
+    "known classes": "by a rule that was calibrated on known classes",
+    "silhouette": "by their silhouette, for the known classes are too few to calibrate a rule with",
+}
 
 
 class CategoryDiscoverer(ClusterMixin, BaseEstimator):  # type: ignore[misc]
@@ -63,9 +68,9 @@ class CategoryDiscoverer(ClusterMixin, BaseEstimator):  # type: ignore[misc]
     Attributes
     ----------
     labels_ : the class of each item, from 0. n_classes_ : how many there are. outputs_ : the classifier's output for
-    each. number_ : the estimate with its interval (all three numbers the same where n_classes was given). n_dominant_ :
-    the paper's count. trust_ : whether the similarity is sure and agrees with itself. similarity_, classifier_ (a
-    `PairClassifier`).
+    each. number_ : the estimate with its interval (all three numbers the same where n_classes was given). counted_by_ :
+    how the number is known. n_dominant_ : the paper's count. trust_ : whether the similarity is sure and agrees with
+    itself. similarity_, classifier_ (a `PairClassifier`).
 
     >>> from sklearn.datasets import make_blobs
     >>> X, y = make_blobs(900, n_features=8, centers=30, random_state=0)
@@ -138,6 +143,13 @@ class CategoryDiscoverer(ClusterMixin, BaseEstimator):  # type: ignore[misc]
         """The probability that two rows of X share a class, for index_pairs (m, 2)."""
         check_is_fitted(self)
         return self.classifier_.predict_same(X, index_pairs)
+
+    @property
+    def counted_by_(self) -> str:
+        """How the number of classes is known: "given", or estimated by "known classes" or by "silhouette"."""
+        if self.n_classes is not None:
+            return "given"
+        return "silhouette" if self.similarity_ is None or self.similarity_.rule_ is None else "known classes"
 
     def save(self, folder: Path | str) -> None:
         """Write what was found; `PairClassifier.load` and `likewise predict` find the classifier in the same folder."""
@@ -263,6 +275,7 @@ class CategoryDiscoverer(ClusterMixin, BaseEstimator):  # type: ignore[misc]
             on_epoch=self.on_epoch,
             run=self.run,
         ).fit(take(X, rows), partition)
+        self.classifier_.naming_ = replace(self.classifier_.naming_, named=False)  # by the numbers of the clusters
         return np.asarray(self.classifier_.output_of_each(X))
 
     def _number(self, rows: NDArray[np.float32], similarity: SimilarityNetwork | None) -> NumberOfClasses:
@@ -294,6 +307,15 @@ class CategoryDiscoverer(ClusterMixin, BaseEstimator):  # type: ignore[misc]
             return inputs
         features = validate_data(self, X, dtype=np.float32, ensure_min_samples=2)
         return torch.from_numpy(np.array(features))
+
+
+def number_in_words(found: CategoryDiscoverer) -> str:
+    """How many classes there are, how sure that is, and how many the paper's count would say."""
+    number, by = found.number_, found.counted_by_
+    paper = f"the paper's count of dominant clusters is {found.n_dominant_}."
+    if by == "given":
+        return f"The number of classes, {number.estimate}, was given; {paper}"
+    return f"There are about {number.estimate} classes (interval {number.low} to {number.high}), {COUNTED[by]}; {paper}"
 
 
 def _told(inputs: Tensor, similarity: SimilarityNetwork) -> dict[str, object]:

@@ -46,6 +46,7 @@ RECORD: dict[str, Any] = {
     },
     "held_out": str,
     "rule": (dict, None),
+    "history": [dict],
     "sha256": str,
 }
 MOST_VIEWS = 1000  # of an item: what says more would never end
@@ -72,6 +73,7 @@ def write_similarity(folder: Path, similarity: SimilarityNetwork) -> None:
             "calibration": dataclasses.asdict(similarity.calibration_),
             "held_out": similarity.held_out_kind_,
             "rule": None if similarity.rule_ is None else dataclasses.asdict(similarity.rule_),
+            "history": similarity.history_,
             "sha256": digest,
         },
     )
@@ -85,6 +87,7 @@ def read_similarity(folder: Path, kind: type[Any], network: nn.Module | None) ->
     record = read_json(path)
     if not isinstance(record, dict) or record.get("format") != FORMAT:
         raise InputError(f"{path} is not of the format that Likewise {__version__} reads; learn the similarity again.")
+    record.setdefault("history", [])  # which earlier versions did not save
     record.setdefault("encoder", None)
     check_record(record, RECORD, path, AGAIN)
     check_encoder(record, path, AGAIN)
@@ -107,6 +110,7 @@ def read_similarity(folder: Path, kind: type[Any], network: nn.Module | None) ->
     edges, predicted, observed = (np.array(found[name], np.float64) for name in ("edges", "predicted", "observed"))
     model.calibration_ = Calibration(edges, np.array(found["count"], np.int64), predicted, observed, found["error"])
     model.held_out_kind_ = record["held_out"]
+    model.history_ = record["history"]
     rule = record["rule"]
     model.rule_ = None if rule is None else StoppingRule(rule["a"], rule["b"], tuple(rule["off"]))
     if not model.input_form_.images:
