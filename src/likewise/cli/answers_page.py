@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from likewise.cli.credible import (
     MOST_LISTED,
     UNNAMED,
+    mixed_up_classes,
     mixed_up_in_words,
     names_of,
     rate_in_words,
@@ -46,7 +47,6 @@ def write_answers_page(
     import numpy as np
 
     from likewise.reporting import write_answers_report
-    from likewise.training import read_json
 
     written = read_answers(run, fit)
     answers = find_answers(written.pairs, given)
@@ -61,7 +61,7 @@ def write_answers_page(
         write_answers_report(
             out,
             title=f"{len(names)} classes, learned from {len(answers):,} answers",
-            summary=_summary(model, fit, given, answers, int(held_out.sum()), read_json(run / "metrics.json")),
+            summary=_summary(model, fit, given, answers, int(held_out.sum())),
             history=model.history_,
             classes=names,
             outputs=probabilities.argmax(1),
@@ -130,9 +130,7 @@ def _wrong(model: PairClassifier, answers: Pairs, written: GivenAnswers) -> Wron
     )
 
 
-def _summary(
-    model: PairClassifier, fit: Fit, given: Given, answers: Pairs, n_held_out: int, metrics: dict[str, Any]
-) -> str:
+def _summary(model: PairClassifier, fit: Fit, given: Given, answers: Pairs, n_held_out: int) -> str:
     learned = LEARNED.format(
         outputs=model.n_outputs_,
         items=len(given.items),
@@ -141,7 +139,8 @@ def _summary(
     )
     if model.naming_.named:
         learned += NAMED
-    if (mixed := metrics.get("mixed_up")) is not None:
+    if model.confusion_ is not None:
+        mixed = mixed_up_classes(model) or []
         found = model.naming_.columns >= 0
         names = dict(zip(model.naming_.columns[found].tolist(), model.naming_.titles, strict=True))
         mixed = [{**pair, "classes": [names.get(output, output) for output in pair["classes"]]} for pair in mixed]

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from likewise.estimators import PairClassifier
     from likewise.pairs import Posterior, Suspect
 
 UNNAMED = "(unnamed)"  # annotator, where others have names
@@ -115,6 +116,16 @@ def wrong_in_words(facts: Mapping[str, Any]) -> str:
     if n_wrong > MOST_LISTED:
         listed = f"the {MOST_LISTED} least credible of {n_wrong:,} are"
     return f"{share_in_words(facts)}; {listed} listed in the report."
+
+
+def mixed_up_classes(model: PairClassifier) -> list[dict[str, Any]] | None:
+    """The outputs that answers mix up, most often first; None where that was not learned."""
+    from likewise.estimators.wrong_answers import mixed_up
+
+    if model.confusion_ is None:
+        return None
+    found = mixed_up(model.confusion_, model.outputs_)
+    return [{"classes": [one, other], "called_same": share} for one, other, share in found]
 
 
 def mixed_up_in_words(pairs: Sequence[Mapping[str, Any]]) -> str:

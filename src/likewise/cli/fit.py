@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from likewise.cli import fitted
-from likewise.cli.credible import mixed_up_in_words, rates_table, verdicts, wrong_in_words
+from likewise.cli.credible import mixed_up_classes, mixed_up_in_words, rates_table, verdicts, wrong_in_words
 from likewise.cli.fitting import Told, class_sizes, fit_into, items_in_words, next_commands, unused_outputs
 from likewise.cli.items import Given, close_answers, find_answers, is_too_large
 from likewise.cli.options import (
@@ -229,24 +229,12 @@ def _metrics(model: PairClassifier, given: Given, out: Path) -> dict[str, Any]:
         "unused_outputs": model.unused_outputs_,
         "noise": model.noise_,
         "answers": model.credibility_,
-        "mixed_up": _mixed_up(model),
+        "mixed_up": mixed_up_classes(model),
         "stage": "unlabelled" if model.unlabelled_ else "answers",
         "grouped": model.grouped_,
         "starts": len(list(out.glob("stages/start-*"))),
         "seconds": fitted.training_seconds(out),
     }
-
-
-def _mixed_up(model: PairClassifier) -> list[dict[str, Any]] | None:
-    """The classes that answers mix up, most often first; None where that was not learned."""
-    from likewise.estimators.wrong_answers import mixed_up
-
-    if model.confusion_ is None:
-        return None
-    return [
-        {"classes": [one, other], "called_same": share}
-        for one, other, share in mixed_up(model.confusion_, model.outputs_)
-    ]
 
 
 def _warn_of_self_pairs(answers: Pairs) -> None:

@@ -10,7 +10,15 @@ from likewise.errors import InputError
 # str, int, float, bool or dict; a tuple of alternatives; [form] for a list of such; {name: form} for what must be there
 Form = Any
 
-WORDS = {str: "text", int: "a whole number", float: "a number", bool: "true or false", dict: "a mapping", None: "null"}
+WORDS = {
+    str: "text",
+    int: "a whole number",
+    float: "a number",
+    bool: "true or false",
+    dict: "a mapping",
+    list: "a list",
+    None: "null",
+}
 
 
 def check_record(record: Any, form: Form, path: Path, remedy: str) -> None:
@@ -42,7 +50,9 @@ def _misfit(value: Any, form: Form, place: str) -> str:
         kinds = form if isinstance(form, tuple) else (form,)
         if any(_is(value, kind) for kind in kinds):
             return ""
-        words = ("a list" if isinstance(kind, list) else WORDS[kind] for kind in kinds)
+        words = (
+            "a list" if isinstance(kind, list) else WORDS[dict if isinstance(kind, dict) else kind] for kind in kinds
+        )
         return f"{place} must be {' or '.join(words)}"
     return next(filter(None, found), "")
 
@@ -50,7 +60,7 @@ def _misfit(value: Any, form: Form, place: str) -> str:
 def _is(value: Any, kind: Any) -> bool:
     if kind is None:
         return value is None
-    if isinstance(kind, list):
+    if isinstance(kind, list | dict):
         return not _misfit(value, kind, "")
     if kind is float:
         return isinstance(value, int | float) and not isinstance(value, bool)
