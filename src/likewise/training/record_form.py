@@ -50,9 +50,8 @@ def _misfit(value: Any, form: Form, place: str) -> str:
         kinds = form if isinstance(form, tuple) else (form,)
         if any(_is(value, kind) for kind in kinds):
             return ""
-        words = (
-            "a list" if isinstance(kind, list) else WORDS[dict if isinstance(kind, dict) else kind] for kind in kinds
-        )
+        plain = (type(kind) if isinstance(kind, list | dict) else kind for kind in kinds)
+        words = (WORDS[kind] for kind in plain)
         return f"{place} must be {' or '.join(words)}"
     return next(filter(None, found), "")
 
