@@ -104,8 +104,8 @@ def wrong_in_words(facts: Mapping[str, Any]) -> str:
     >>> facts = {"supported": True, "share_wrong": 0.061, "interval": [0.041, 0.09], "likely_wrong": 37}
     >>> wrong_in_words(facts)
     'About 6 % of the answers look wrong (4 to 9); 37 are listed in the report.'
-    >>> wrong_in_words({**facts, "likely_wrong": 0})
-    'No answer looks wrong.'
+    >>> wrong_in_words({**facts, "likely_wrong": 0}), wrong_in_words({"supported": False})[:45]
+    ('No answer looks wrong.', 'Which answers are wrong cannot be told: nothi')
     """
     if not facts["supported"]:
         return UNSUPPORTED

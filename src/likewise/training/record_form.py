@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -50,7 +51,7 @@ def _misfit(value: Any, form: Form, place: str) -> str:
         kinds = form if isinstance(form, tuple) else (form,)
         if any(_is(value, kind) for kind in kinds):
             return ""
-        plain = (type(kind) if isinstance(kind, list | dict) else kind for kind in kinds)
+        plain: Iterator[Any] = (type(kind) if isinstance(kind, list | dict) else kind for kind in kinds)
         words = (WORDS[kind] for kind in plain)
         return f"{place} must be {' or '.join(words)}"
     return next(filter(None, found), "")
