@@ -16,6 +16,10 @@ class PairAccuracy:
 
     Two items drawn at random are mostly different, so a model that always says "different" has a high `accuracy`;
     its `balanced` accuracy is 0.5.
+
+    >>> always_different = PairAccuracy(same_hits=0, n_same=10, different_hits=90, n_different=90)
+    >>> always_different.accuracy, always_different.balanced
+    (0.9, 0.5)
     """
 
     same_hits: int

@@ -15,7 +15,12 @@ from likewise.evaluation.matching import Counts, as_counts
 
 
 class PairScores(NamedTuple):
-    """How well "these two have the same output" says "these two have the same class", over all unordered pairs."""
+    """How well "these two have the same output" says "these two have the same class", over all unordered pairs.
+
+    >>> from likewise.evaluation import pair_scores
+    >>> pair_scores([[2, 0], [0, 2]])
+    PairScores(precision=1.0, recall=1.0, f1=1.0)
+    """
 
     precision: float
     recall: float

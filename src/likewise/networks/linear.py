@@ -8,7 +8,12 @@ from torch import Tensor, nn
 
 
 class Linear(nn.Module):
-    """The features are the item itself; images are flattened to vectors."""
+    """The features are the item itself; images are flattened to vectors.
+
+    >>> import torch
+    >>> Linear(10, (64,))(torch.zeros(2, 64)).shape
+    torch.Size([2, 10])
+    """
 
     def __init__(self, n_classes: int, input_shape: tuple[int, ...]) -> None:
         super().__init__()

@@ -21,7 +21,15 @@ Ints = NDArray[np.int64]
 
 @dataclass(frozen=True, eq=False)
 class Agreement:
-    """For each two annotators; NaN where they share no pair, and kappa also where chance would always agree."""
+    """For each two annotators; NaN where they share no pair, and kappa also where chance would always agree.
+
+    >>> from likewise.pairs import Pairs
+    >>> answers = {"left": [0, 0, 1, 1], "right": [1, 1, 2, 2], "same": [1, 1, 0, 1], "annotator": [*"abab"]}
+    >>> pairs = Pairs.from_frame(answers)
+    >>> from likewise.pairs import agreement
+    >>> agreement(pairs).shared[0, 1]  # pairs that both answered
+    np.int64(2)
+    """
 
     annotators: tuple[str, ...]
     shared: Ints  # (A, A) pairs that both answered
@@ -62,7 +70,14 @@ def agreement(pairs: Pairs) -> Agreement:
 
 
 def disagreements(pairs: Pairs) -> Pairs:
-    """The answers about pairs that some call the same and others different, those about one pair side by side."""
+    """The answers about pairs that some call the same and others different, those about one pair side by side.
+
+    >>> from likewise.pairs import Pairs
+    >>> answers = {"left": [0, 0, 1, 1], "right": [1, 1, 2, 2], "same": [1, 1, 0, 1], "annotator": [*"abab"]}
+    >>> pairs = Pairs.from_frame(answers)
+    >>> disagreements(pairs).annotator
+    array([0, 1], dtype=int32)
+    """
     pairs = counted(pairs)
     _, place, first = answered(pairs)
     says_same = np.bincount(place[pairs.same > 0.5], minlength=len(first)) > 0

@@ -38,7 +38,16 @@ STEPS, CHANGE = 1000, 1e-7  # the most steps, and the change of every reliabilit
 
 @dataclass(frozen=True, eq=False)
 class Reliability:
-    """How far each annotator can be trusted, and what they say together."""
+    """How far each annotator can be trusted, and what they say together.
+
+    >>> from likewise.pairs import Pairs
+    >>> answers = {"left": [0, 0, 1, 1], "right": [1, 1, 2, 2], "same": [1, 1, 0, 1], "annotator": [*"abab"]}
+    >>> pairs = Pairs.from_frame(answers)
+    >>> from likewise.pairs import reliability
+    >>> found = reliability(pairs)
+    >>> found.posterior[0] > found.posterior[1]  # both call the first pair the same, one of them the second
+    np.True_
+    """
 
     annotators: tuple[str, ...]
     n_answers: Ints  # (A,)
@@ -83,7 +92,14 @@ class Patterns(NamedTuple):
 
 
 def reliability(pairs: Pairs, prior: float = 1.0) -> Reliability:
-    """The reliability of each annotator, by expectation-maximisation; `prior` scales the added answers."""
+    """The reliability of each annotator, by expectation-maximisation; `prior` scales the added answers.
+
+    >>> from likewise.pairs import Pairs
+    >>> answers = {"left": [0, 0, 1, 1], "right": [1, 1, 2, 2], "same": [1, 1, 0, 1], "annotator": [*"abab"]}
+    >>> pairs = Pairs.from_frame(answers)
+    >>> reliability(pairs).annotators
+    ('a', 'b')
+    """
     pairs = counted(pairs)
     annotator, place, first = answered(pairs)
     n, right, wrong = len(pairs.annotators), prior * RIGHT, prior * WRONG

@@ -16,6 +16,15 @@ class Learner:
 
     An output is what the network gives, 0 to K-1; a class is what a person calls it, 0 to C-1. `matching` leads from
     one to the other. Without labels, `confusion` has no columns and `matching` is -1 throughout.
+
+    >>> from likewise.evaluation import confusion, match_outputs, scores
+    >>> def learner(name, outputs, labels=np.array([0, 0, 1, 1])):
+    ...     counts = confusion(np.array(outputs), labels, 2, 2)
+    ...     found = match_outputs(counts)
+    ...     history = [{"epoch": 1, "loss": 0.5, "accuracy": 0.9, "test_accuracy": 0.9}]
+    ...     return Learner(name, history, counts, found, scores(counts, found), np.array(outputs), np.ones(4))
+    >>> learner("pairs", [1, 1, 0, 0]).predictions
+    array([0, 0, 1, 1])
     """
 
     name: str
@@ -66,7 +75,17 @@ def class_name(index: int, class_names: Sequence[str], otherwise: str = "unknown
 
 
 def find_disagreements(learners: Sequence[Learner]) -> list[int]:
-    """Positions of the items that not all learners put in the same class; none for a single learner."""
+    """Positions of the items that not all learners put in the same class; none for a single learner.
+
+    >>> from likewise.evaluation import confusion, match_outputs, scores
+    >>> def learner(name, outputs, labels=np.array([0, 0, 1, 1])):
+    ...     counts = confusion(np.array(outputs), labels, 2, 2)
+    ...     found = match_outputs(counts)
+    ...     history = [{"epoch": 1, "loss": 0.5, "accuracy": 0.9, "test_accuracy": 0.9}]
+    ...     return Learner(name, history, counts, found, scores(counts, found), np.array(outputs), np.ones(4))
+    >>> find_disagreements([learner("pairs", [1, 1, 0, 0]), learner("labels", [0, 0, 1, 0])])
+    [3]
+    """
     if len(learners) < 2:
         return []
     predictions = np.stack([learner.predictions for learner in learners])  # (learners, n)

@@ -39,6 +39,18 @@ def write_report(
     `labels` (n,) are the classes of the test items, -1 where unknown; `images` (n, C, H, W) their bytes, or None for
     feature vectors. `disagreements` are the items to show where learners differ; by default all of them. `facts`
     become further cards, such as {"Training pairs": "500,000"}. A section that has nothing to show is left out.
+
+    >>> import tempfile
+    >>> from likewise.evaluation import confusion, match_outputs, scores
+    >>> labels, outputs = np.array([0, 0, 1, 1]), np.array([1, 1, 0, 0])
+    >>> counts = confusion(outputs, labels, 2, 2)
+    >>> found = match_outputs(counts)
+    >>> history = [{"epoch": 1, "loss": 0.5, "accuracy": 0.9, "test_accuracy": 0.9}]
+    >>> learner = Learner("pairs", history, counts, found, scores(counts, found), outputs, np.ones(4))
+    >>> path = Path(tempfile.mkdtemp()) / "report.html"
+    >>> write_report(path, title="Pets", summary="", learners=[learner], labels=labels, class_names=["cat", "dog"])
+    >>> "Pets" in path.read_text("utf-8")
+    True
     """
     labels = np.asarray(labels)
     _check(learners, labels, class_names, images)

@@ -194,6 +194,14 @@ def answers_objective(
     With `unlabelled` a second MCL goes over all pairs: known ones have their answer, two views of an item are the same,
     and the rest have their pseudo-similarity. `flip` is the rate of wrong answers; an `AnsweringNetwork` has
     its own. Where answers may be wrong, the second MCL does not lean on them.
+
+    >>> from likewise import Pairs
+    >>> from likewise.training import Batch
+    >>> known = AnswerKnowledge(Pairs.from_arrays([(0, 1), (1, 2)], [1, 0]))
+    >>> batch = Batch(torch.randn(3, 5), torch.full((3,), -1), torch.arange(3))
+    >>> loss, logits = answers_objective(known)(nn.Linear(5, 2), batch)
+    >>> loss.shape, logits.shape
+    (torch.Size([]), torch.Size([3, 2]))
     """
 
     def objective(network: nn.Module, batch: AnsweredBatch) -> tuple[Tensor, Tensor]:

@@ -30,6 +30,15 @@ def smooth_objective(
     """The objective for `train`: the answers of a batch as in `answers_objective`, and smoothness around all its items.
 
     `radius` is a length in the space of the normalised inputs.
+
+    >>> import torch
+    >>> import numpy as np
+    >>> from likewise.supervision import LabelKnowledge
+    >>> from likewise.training import Batch
+    >>> batch = Batch(torch.randn(4, 3), torch.full((4,), -1), torch.arange(4))
+    >>> loss, logits = smooth_objective(LabelKnowledge(np.array([0, 0, 1, 1])), radius=0.1)(nn.Linear(3, 2), batch)
+    >>> loss.shape, logits.shape
+    (torch.Size([]), torch.Size([4, 2]))
     """
     answered = answers_objective(known, flip=flip)
 
