@@ -19,7 +19,7 @@ digits = load_digits()
 images, truth = (digits.images / 16).astype("float32"), digits.target
 
 random = np.random.default_rng(0)
-asked = random.integers(100, size=(2000, 2))  # about the first 100 pictures
+asked = random.integers(150, size=(2500, 2))  # about the first 150 pictures
 asked = asked[asked[:, 0] != asked[:, 1]]
 who = random.choice(["ann", "bob", "carl"], size=len(asked), p=[0.4, 0.4, 0.2])
 wrong = random.random(len(asked)) < np.select([who == "ann", who == "bob"], [0.03, 0.12], 0.5)  # Carl guesses

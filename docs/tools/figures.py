@@ -1,4 +1,4 @@
-"""Puts a matplotlib figure into a page of the tutorials."""
+"""Puts a matplotlib figure into a page."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ import matplotlib
 matplotlib.use("Agg")
 
 
-def show(figure: Any, description: str) -> None:
-    """Print the figure as an image of the page; the description is for those who cannot see it."""
+def image(figure: Any, description: str) -> str:
+    """The figure as HTML; the description is for those who cannot see it."""
     import matplotlib.pyplot as plt
 
     file = io.BytesIO()
     figure.savefig(file, format="svg", bbox_inches="tight", metadata={"Date": None})
     plt.close(figure)
     source = base64.b64encode(file.getvalue()).decode()
-    print(f'<img class="figure" alt="{html.escape(description)}" src="data:image/svg+xml;base64,{source}">')
+    return f'<img class="figure" alt="{html.escape(description)}" src="data:image/svg+xml;base64,{source}">'
