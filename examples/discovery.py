@@ -33,8 +33,8 @@ drawings = np.stack([draw(letters[k] + random.normal(0, 1, (4, 2))) for k in let
 known = letter < 30
 
 similarity = SimilarityNetwork(epochs=epochs).fit(drawings[known], letter[known])
-found = CategoryDiscoverer(similarity=similarity).fit(drawings[~known])
-print(f"classes: {found.number_.estimate} estimated ({found.number_.low} to {found.number_.high}), 10 in truth")
+model = CategoryDiscoverer(similarity=similarity).fit(drawings[~known])
+print(f"classes: {model.number_.estimate} estimated ({model.number_.low} to {model.number_.high}), 10 in truth")
 
-table = confusion(found.labels_, letter[~known] - 30, found.n_classes_, 10)
+table = confusion(model.labels_, letter[~known] - 30, model.n_classes_, 10)
 print(f"unlabelled drawings: {100 * accuracy(table, match_outputs(table)):.1f} % in the class of their letter")
