@@ -1,7 +1,7 @@
 """Find letters that nobody labelled: what "same" means is learned on thirty other letters.
 
-Run it with `python examples/discovery.py`, or with a number of epochs: `python examples/discovery.py 5`. To use your own
-data, replace the drawings by your labelled items and by those without a label.
+Run it with `python examples/discovery.py`, or with a number of epochs: `python examples/discovery.py 5`. To use your
+own data, replace the drawings by your labelled items and by those without a label.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """Learn classes from listed same-or-different answers, in a plain torch loop with any network.
 
-Run it with `python examples/pairs_in_torch.py`, or with a number of epochs: `python examples/pairs_in_torch.py 5`. There
-are 10,000 answers about pairs of handwritten digits, and no class label. Only the last line looks at the labels, to see
-what was learned.
+Run it with `python examples/pairs_in_torch.py`, or with a number of epochs: `python examples/pairs_in_torch.py 5`.
+There are 10,000 answers about pairs of handwritten digits, and no class label. Only the last line looks at the labels,
+to see what was learned.
 """
 
 from __future__ import annotations
