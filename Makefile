@@ -5,10 +5,10 @@ PIP := $(VENV)/bin/pip --disable-pip-version-check
 USER_READY := $(VENV)/.installed
 DEV_READY := $(VENV)/.installed-dev
 
-.PHONY: help demo test docs coverage dist mutants results clean
+.PHONY: help demo test docs coverage dist mutants house results clean
 
 # Two processes with a thread each are faster than two threads.
-test docs coverage mutants: export OMP_NUM_THREADS = 1
+test docs coverage mutants house: export OMP_NUM_THREADS = 1
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -35,6 +35,9 @@ dist: $(DEV_READY) ## build the wheel and the source archive into dist/
 mutants: $(DEV_READY) ## put mistakes into the code, and count those that the tests notice
 	$(PIP) install -q -c constraints.txt 'mutmut>=3.8'
 	$(VENV)/bin/python benchmarks/mutation.py
+
+house: $(USER_READY) ## count the files, and those on the way from `likewise fit` to the gradient
+	$(VENV)/bin/python benchmarks/house.py
 
 results: $(USER_READY) ## write RESULTS.md from the records in results/
 	$(VENV)/bin/likewise paper show

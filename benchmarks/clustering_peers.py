@@ -34,12 +34,12 @@ from sklearn.metrics import adjusted_rand_score
 import likewise
 from likewise.clustering import CSP, ITML, MMC, COPKMeans, KMeans, MPCKMeans, PCKMeans, read_constraints
 from likewise.clustering.csp import EPSILON
+from likewise.clustering.distances import neighbour_graph
 from likewise.clustering.logdet import Bounds
-from likewise.clustering.neighbour_graph import neighbour_graph
 from likewise.clustering.pck_means import objective
 from likewise.clustering.penalised import means
-from likewise.files import write_whole
 from likewise.pairs import Pairs
+from likewise.storage.atomic_files import write_atomically
 
 np.seterr(all="warn")  # active-semi-supervised-clustering sets it to "raise", for the whole process
 
@@ -275,7 +275,7 @@ def main() -> None:
         "cases": cases,
         "bars": judge(cases),
     }
-    write_whole(OUT, json.dumps(record, indent=2) + "\n")
+    write_atomically(OUT, json.dumps(record, indent=2) + "\n")
     for bar in record["bars"]:
         print(f"{bar['verdict']:<6} {bar['bar']}: {bar['measured']:g}")
 

@@ -24,7 +24,7 @@ from likewise.benchmarks.answers import (
     report,
 )
 from likewise.cli.bench import ANSWER_CASES, app
-from likewise.training.run_folder import plain
+from likewise.storage.records import as_json
 
 COST = Cost(
     case="images",
@@ -79,7 +79,7 @@ def test_the_bar_is_for_the_time_of_the_whole_fit(seconds: float, verdict: str) 
 
 
 def test_record_and_report() -> None:
-    written = plain(record([COST]))
+    written = as_json(record([COST]))
     assert written["costs"][0]["ratio"] == 2.0
     assert written["bars"][0]["verdict"] == "pass"
     assert [*report([COST])] == [

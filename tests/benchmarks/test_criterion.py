@@ -10,7 +10,7 @@ from rich.console import Console
 
 from likewise.benchmarks import criterion
 from likewise.benchmarks.criterion import CONTENDERS, Bar, Case, judge, measure_cases, print_report, record
-from likewise.training.run_folder import plain
+from likewise.storage.records import as_json
 
 
 def case(name: str, b: int, outputs: int, naive: float | None, bare: float, entropy: float, ours: float) -> Case:
@@ -127,7 +127,7 @@ def test_the_report_in_plain_text() -> None:
 
 
 def test_the_record_is_json_with_the_machine() -> None:
-    written = json.loads(json.dumps(plain(record(CASES)), allow_nan=False))
+    written = json.loads(json.dumps(as_json(record(CASES)), allow_nan=False))
     assert {"likewise", "torch", "cpu", "threads"} <= set(written)
     assert written["cases"][2]["milliseconds"] == {"naive": None, "products": 200, "cross-entropy": 2, "ours": 302}
     assert written["cases"][2]["ratios"]["ours/products"] == 1.51

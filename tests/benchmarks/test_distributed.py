@@ -1,10 +1,10 @@
-"""`likewise bench distributed`: what one process sends, which is nothing, and when the bar is missed."""
+"""`python -m benchmarks.distributed`: what one process sends, which is nothing, and when the bar is missed."""
 
 from __future__ import annotations
 
 import json
 
-from likewise.benchmarks.distributed import Step, judge, measure_here, record, report
+from benchmarks.distributed import Step, judge, measure_here, record, report
 
 
 def steps(*bytes_for_pairs: float) -> list[Step]:

@@ -1,11 +1,11 @@
-"""`likewise bench faults`: runs that are killed and damaged are told from those that end otherwise."""
+"""`python -m benchmarks.faults`: runs that are killed and damaged are told from those that end otherwise."""
 
 from __future__ import annotations
 
 import dataclasses
 import json
 
-from likewise.benchmarks.faults import Trial, in_words, judge, measure, record
+from benchmarks.faults import Trial, in_words, judge, measure, record
 
 
 def test_runs_that_are_killed_and_damaged_end_with_the_same_bytes() -> None:

@@ -10,7 +10,7 @@ import pytest
 from likewise.benchmarks import pairs as benchmark
 from likewise.benchmarks.pairs import Step, judge, measure_alone, record, report, write_answers
 from likewise.pairs import Pairs
-from likewise.training.run_folder import plain
+from likewise.storage.records import as_json
 
 STEPS = [Step("load", 20.0, 25.0, 900.0), Step("close", 4.5, 4.25, 1500.25), Step("check", 5.0, 5.0, 1500.25)]
 
@@ -51,7 +51,7 @@ def test_the_bars_are_for_ten_million_answers(n_answers: int, extra: float, verd
 
 
 def test_record_and_report() -> None:
-    written = plain(record(10_000_000, STEPS))
+    written = as_json(record(10_000_000, STEPS))
     assert (written["answers"], written["items"], len(written["steps"])) == (10_000_000, 1_000_000, 3)
     assert {"bar": "10,000,000 answers, seconds at most 30", "measured": 29.5, "verdict": "pass"} in written["bars"]
     assert [*report(10_000_000, STEPS)] == [

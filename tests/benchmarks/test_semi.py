@@ -14,7 +14,7 @@ from likewise.benchmarks import semi
 from likewise.benchmarks.semi import EpochTimes, Learner, compare, judge, record, report
 from likewise.cli.bench import app
 from likewise.errors import InputError
-from likewise.training.run_folder import plain
+from likewise.storage.records import as_json
 
 TIMES = EpochTimes(
     items=2000,
@@ -54,7 +54,7 @@ def test_the_bar_is_for_cpu_time(ours: float, verdict: str) -> None:
 
 
 def test_record_and_report() -> None:
-    written = plain(record(TIMES))
+    written = as_json(record(TIMES))
     assert written["ratios"] == {"time": 1.2, "cpu_time": 1.05}
     assert written["bars"] == [
         {"bar": "an epoch of pseudo-mcl at most 1.15 of pi-model's", "measured": 1.05, "verdict": "pass"}

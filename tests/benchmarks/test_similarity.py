@@ -15,7 +15,7 @@ from likewise.benchmarks.measure import MEBIBYTE, mebibytes_alone
 from likewise.benchmarks.similarity import Comparison, Trainee, compare, judge, record, report
 from likewise.cli.bench import app
 from likewise.errors import InputError
-from likewise.training.run_folder import plain
+from likewise.storage.records import as_json
 
 COMPARISON = Comparison(
     b=100,
@@ -92,7 +92,7 @@ def test_bars(changed: dict[str, object], verdicts: list[str]) -> None:
 
 
 def test_record_and_report() -> None:
-    written = plain(record(COMPARISON))
+    written = as_json(record(COMPARISON))
     assert written["ratios"] == {"time": 10.5, "cpu_time": 12.5, "memory": 3.9}
     assert written["bars"][1] == {
         "bar": "(100, 4096) plain/ours in memory at least 4",

@@ -101,7 +101,7 @@ def test_consistent_answers_have_no_suspects(tmp_path: Path) -> None:
     result = run(tmp_path / "a.csv", "--credible")
     assert result.exit_code == 0
     assert result.output.splitlines()[-1] == "No answer is more likely wrong than right."
-    assert "  everybody" in result.output
+    assert "  Everybody" in result.output
 
 
 def test_an_item_in_two_classes_is_named(tmp_path: Path) -> None:

@@ -156,9 +156,9 @@ def test_a_finished_run_says_so(blobs: Path, fit_blobs: Run, monkeypatch: pytest
     before = {path: path.read_bytes() for path in (blobs / "run").rglob("*") if path.is_file() and path.stem != "fit"}
     moved = fit_blobs(blobs, blobs / "run")  # the copies lie elsewhere, but hold the same
     assert moved.exit_code == 0, moved.output
-    assert f"{blobs / 'run'} is finished, by the same command." in moved.stdout
+    assert f"{blobs / 'run'} is finished: the same command wrote it." in moved.stdout
     assert json.loads((blobs / "run" / "fit.json").read_text())["items"] == str(blobs / "blobs.csv")
-    monkeypatch.setattr("likewise.cli.fitting.read_all", refuse)  # now the files are known without reading them
+    monkeypatch.setattr("likewise.cli.run.read_all", refuse)  # now the files are known without reading them
     again = fit_blobs(blobs, blobs / "run")
     assert again.exit_code == 0, again.output
     assert again.stdout == moved.stdout
@@ -181,7 +181,7 @@ def test_a_run_of_another_fit_is_refused(blobs: Path, fit_blobs: Run) -> None:
     del record["arguments"]["precision"]  # as a version without the option wrote it
     (run / "fit.json").write_text(json.dumps(record))
     assert "another --precision (auto, now bfloat16)" in refused("--precision", "bfloat16")
-    assert fit_blobs(blobs, run).stdout.startswith(f"{run} is finished, by the same command.")
+    assert fit_blobs(blobs, run).stdout.startswith(f"{run} is finished: the same command wrote it.")
     (run / "fit.json").write_text(before)
     table = (blobs / "blobs.csv").read_text()
     (blobs / "blobs.csv").write_text(table.replace("b07,", "b07,1"))
@@ -298,8 +298,12 @@ def test_items_that_cannot_be_used(blobs: Path, run: Run, fit_blobs: Run) -> Non
     [
         ("--network", "lent", "'lent' is not one of 'lenet', "),
         ("--network", "vgg8", "vgg8 takes images, but the items are vectors of 2 features; use mlp or linear."),
-        ("--noise", "much", "--noise must be auto, learn, or a rate from 0 to below 0.5, got 'much'."),
-        ("--noise", "0.5", "--noise must be auto, learn, or a rate from 0 to below 0.5"),
+        (
+            "--noise",
+            "much",
+            "--noise must be auto, annotators, confusion, learn, or a rate from 0 to below 0.5, got 'much'.",
+        ),
+        ("--noise", "0.5", "--noise must be auto, annotators, confusion, learn, or a rate from 0 to below 0.5"),
         ("--classes", "61", "--classes is 61, but there are 60 items; give fewer."),
         ("--learning-rate", "-1", "learning_rate must be a finite number above 0"),
         ("--device", "abacus", "'abacus' is not one of auto, cpu"),
@@ -329,7 +333,7 @@ def test_a_place_that_cannot_be_written(blobs: Path, fit_blobs: Run, monkeypatch
 
 
 @pytest.mark.parametrize(
-    ("noise", "what"), [("auto", ", so some are wrong: how often is learned"), ("0", ": 1 of 196 are left out")]
+    ("noise", "what"), [("auto", ", so some are wrong: all are judged together"), ("0", ": 1 of 196 are left out")]
 )
 def test_contradicting_repeated_and_self_answers_get_a_warning(
     blobs: Path, fit_blobs: Run, noise: str, what: str
@@ -385,7 +389,7 @@ def test_the_number_of_classes_is_estimated_and_said(blobs: Path, run: Run) -> N
     assert interval[0] <= 3 <= interval[1]
     page = blobs / "page.html"
     assert run("report", blobs / "new", "--out", page).exit_code == 0
-    assert f"3 (90 % interval {said[1]} to {said[2]})" in page.read_text()
+    assert f"3 <small>({said[1]}\N{EN DASH}{said[2]})</small>" in page.read_text(encoding="utf-8")
     number = json.loads((blobs / "run" / "metrics.json").read_text())["number_of_classes"]
     assert number == {"estimate": 4, "interval": None}  # where it was given
     refused = run("fit", blobs / "blobs.csv", *given, "--classes", 3, "--out", blobs / "new")
@@ -464,7 +468,7 @@ def test_answers_of_several_annotators_are_merged(blobs: Path, run: Run, fit_blo
     said = np.concatenate([given.same, given.same, random.random(len(given)) < 0.5])
     annotator = np.repeat(["ann", "bob", "chance"], len(given))
     Pairs.from_frame({**columns, "same": said, "annotator": annotator}).write(blobs / "answers.csv")
-    result = fit_blobs(blobs, blobs / "merged")
+    result = fit_blobs(blobs, blobs / "merged", "--noise", "0")
     assert result.exit_code == 0, result.output
     assert result.stdout.splitlines()[0] == (
         f"{blobs / 'answers.csv'}: 720 answers of 3 annotators are merged into 240, by how reliable each annotator is; "
@@ -476,6 +480,41 @@ def test_answers_of_several_annotators_are_merged(blobs: Path, run: Run, fit_blo
     np.testing.assert_allclose(used.same, merged.same)
     assert ((used.same > 0.5) == (given.same > 0.5)).all()
     assert run("report", blobs / "merged").exit_code == 0
+
+
+def test_annotators_and_wrong_answers_are_told_and_reported(blobs: Path, run: Run, fit_blobs: Run) -> None:
+    """Ann is right but for five answers, bob is reversed, and chance guesses; they answer different pairs."""
+    given, random = Pairs.read(blobs / "answers.csv"), np.random.default_rng(0)
+    slips = random.permutation(240)[:5]
+    said = given.same.copy()
+    said[slips] = 1 - said[slips]
+    y = np.repeat(["ann", "bob", "chance"], 80)[random.permutation(240)]
+    said[y == "bob"] = 1 - said[y == "bob"]
+    said[y == "chance"] = random.random(80) < 0.5
+    frame = {"left": given.ids[given.left], "right": given.ids[given.right], "same": said, "annotator": y}
+    Pairs.from_frame(frame).write(blobs / "answers.csv")
+    result = fit_blobs(blobs, blobs / "judged")
+    assert result.exit_code == 0, result.output
+    assert "of the answers look wrong (" in result.stdout
+    assert "  bob answers the wrong way round; what they say is taken as its opposite." in result.stdout
+    assert "  chance looks random; their answers count for next to nothing." in result.stdout
+    facts = json.loads((blobs / "judged" / "metrics.json").read_text())["answers"]
+    listed = f"{facts['likely_wrong']} are listed in the report."
+    assert listed in result.stdout
+    wrong = said != given.same
+    assert facts["share_wrong"] == pytest.approx(wrong.mean(), abs=0.05)
+    found = pyarrow.parquet.read_table(blobs / "judged" / "answers.parquet").to_pydict()
+    assert [*found["annotator"]] == y.tolist()
+    assert (np.array(found["p_wrong"]) > 0.5)[wrong].mean() > 0.9
+    report = run("report", blobs / "judged")
+    assert listed in report.stdout, report.output
+    page = (blobs / "judged" / "report.html").read_text()
+    assert "Answers to ask again" in page
+    assert page.count("<dt>Wrong by</dt>") == min(facts["likely_wrong"], 100)
+    assert "answers the wrong way round" in page
+    again = PairClassifier.load(blobs / "judged")
+    assert again.credibility_ == facts
+    assert again.p_wrong_ is None
 
 
 def test_a_log_shows_early_how_long_it_takes(blobs: Path, fit_blobs: Run, monkeypatch: pytest.MonkeyPatch) -> None:

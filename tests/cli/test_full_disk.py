@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 
 from likewise.training import loop
-from likewise.training.checkpoint import is_there
+from likewise.training.checkpoint import restore_previous
 
 Run = Callable[..., Any]
 
@@ -90,7 +90,7 @@ def test_a_disk_that_fails_costs_nothing_that_was_saved(
     again = "set that right and run the same command again, or give --out another place"
     last = out / "stages" / ("unlabelled" if epochs > 6 else "groups-1") / "checkpoint.safetensors"
     assert stopped.stderr == f"likewise: {last.parent / 'history.csv'} cannot be written ({reason}); {again}.\n"
-    assert is_there(last)
+    assert restore_previous(last)
     mend(disk)
     assert not list(out.rglob(".*.tmp"))
     went_on = fit_blobs(blobs, out)

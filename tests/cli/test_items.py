@@ -15,7 +15,7 @@ import pytest
 import torch
 
 from likewise.cli import items
-from likewise.datasets import Items, keeping
+from likewise.datasets import Items, on_disk
 from likewise.pairs import Pairs
 
 Run = Callable[..., Any]
@@ -66,11 +66,11 @@ def test_a_killed_run_on_disk_goes_on_to_the_weights_of_one_in_memory(
 ) -> None:
     out = blobs / "disk"
     command = [sys.executable, "-c", KILLED, "fit", blobs / "blobs.csv", "--pairs", blobs / "answers.csv", *TABLE]
-    alone = os.environ | {"OMP_NUM_THREADS": "1"}
-    killed = subprocess.run([*map(str, command), "--out", str(out)], env=alone, capture_output=True, check=False)
+    threads = os.environ | {"OMP_NUM_THREADS": str(torch.get_num_threads())}  # other numbers round otherwise
+    killed = subprocess.run([*map(str, command), "--out", str(out)], env=threads, capture_output=True, check=False)
     assert killed.returncode == -signal.SIGKILL, killed.stderr
     with monkeypatch.context() as patched:
-        patched.setattr(keeping, "_check_room", lambda *_: pytest.fail("the items were written again"))
+        patched.setattr(on_disk, "_check_room", lambda *_: pytest.fail("the items were written again"))
         assert fit_blobs(blobs, out, "--on-disk").exit_code == 0
     assert fit_blobs(blobs, blobs / "memory").exit_code == 0
     assert_same(out, blobs / "memory")
@@ -80,16 +80,16 @@ def test_items_that_would_fill_the_memory_stay_on_disk(
     blobs: Path, fit_blobs: Run, run: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("likewise.pairs.large.A_CSV_BYTE", 0)
-    monkeypatch.setattr("likewise.machine.memory", lambda: 2 * 60 * 2 * 4 - 1)  # 60 items of two columns
+    monkeypatch.setattr("likewise.storage.machine.memory", lambda: 2 * 60 * 2 * 4 - 1)  # 60 items of two columns
     assert "The items stay on disk" in fit_blobs(blobs, blobs / "disk").stdout
     assert "The items stay on disk" in run("report", blobs / "run").stdout
-    monkeypatch.setattr("likewise.machine.memory", lambda: 2 * 60 * 2 * 4)
+    monkeypatch.setattr("likewise.storage.machine.memory", lambda: 2 * 60 * 2 * 4)
     (blobs / "disk" / "metrics.json").unlink()
     assert "stay on disk" not in fit_blobs(blobs, blobs / "disk").stdout  # the same run goes on in memory
 
 
 def test_every_process_of_a_machine_counts(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("likewise.machine.memory", lambda: 600)
+    monkeypatch.setattr("likewise.storage.machine.memory", lambda: 600)
     for processes, too_large in (("3", False), ("4", True)):
         monkeypatch.setenv("LOCAL_WORLD_SIZE", processes)
         assert items.is_too_large(100) == too_large
@@ -147,7 +147,7 @@ def test_a_large_file_of_answers_is_closed_on_disk(
     assert metrics["held_out"]["answers"] >= 10
     assert metrics["held_out"]["accuracy"] == 1
     assert run("report", blobs / "large").exit_code == 0
-    assert "is finished, by the same command" in fit_blobs(blobs, blobs / "large", "--unlabelled").stdout
+    assert "is finished: the same command wrote it" in fit_blobs(blobs, blobs / "large", "--unlabelled").stdout
     monkeypatch.setattr("likewise.pairs.large.A_CSV_BYTE", 1)
     (blobs / "large" / "metrics.json").unlink()
     assert "read a part at a time" in fit_blobs(blobs, blobs / "large", "--unlabelled").stdout  # as it was begun

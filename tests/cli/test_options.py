@@ -14,16 +14,14 @@ import pytest
 import typer
 from typer.testing import CliRunner
 
-from likewise.benchmarks.growth import BUDGETS
-from likewise.cli import app, bench, data, options
+from likewise.cli import app, data, options
 from likewise.clustering import METHODS
 from likewise.clustering.constraints import Contradictions
 from likewise.datasets import NAMES as DATASETS
 from likewise.datasets.download import HOMES
 from likewise.networks import NAMES as NETWORKS
-from likewise.paper.ablation_entries import EPOCHS, PLAIN
-from likewise.paper.ablation_options import OPTIONS
-from likewise.paper.answers_trials import MODELS, answers_recipes
+from likewise.paper.ablation import EPOCHS, OPTIONS, PLAIN
+from likewise.paper.answers_trials import MODELS, NOISE_MODELS, answers_recipes
 from likewise.paper.recipe import CRITERIA, recipes
 from likewise.paper.table4_entries import semi_recipes
 from likewise.paper.transfer_entries import TABLE3, transfer_recipes
@@ -159,15 +157,16 @@ def test_names_are_those_of_the_rooms(names: Any, known: Any) -> None:
         ("paper answers", "--dataset", answers_recipes()),
         ("paper answers", "--model", MODELS),
         ("paper spherepair", "--dataset", answers_recipes("spherepair")),
+        ("paper noise", "--dataset", answers_recipes("noise")),
+        ("paper noise", "--panel", {name for recipe in answers_recipes("noise").values() for name in recipe.panels}),
+        ("paper noise", "--model", NOISE_MODELS),
+        ("paper eci-pp", "--dataset", answers_recipes("eci-pp")),
+        ("paper eci-pp", "--model", NOISE_MODELS),
     ],
 )
 def test_choices_are_all_there_are(command: str, name: str, known: Any) -> None:
     (chosen,) = (each for each in EVERY if (each.command, each.name) == (command, name))
     assert set(get_args(chosen.kind)) == set(known)
-
-
-def test_every_command_with_a_budget_can_be_measured() -> None:
-    assert set(bench.MEASURED) == {budget.command.split()[0] for budget in BUDGETS}
 
 
 @pytest.mark.parametrize(

@@ -27,6 +27,7 @@ def test_the_page_of_a_table(blobs: Path, run: Run) -> None:
     assert result.stdout.splitlines() == [
         f"Wrote {blobs / 'run' / 'report.html'}; open it in a browser.",
         "The classifier says the opposite of 0 of 240 answers.",
+        "No answer looks wrong.",
     ]
     text = text_of(blobs / "run" / "report.html")
     assert "3 classes, learned from 240 answers" in text

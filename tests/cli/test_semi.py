@@ -71,7 +71,7 @@ def test_the_same_command_again_says_that_it_is_finished(
     with monkeypatch.context() as patch:
         patch.setattr(SemiSupervisedClassifier, "fit", lambda *_: pytest.fail("it was finished"))
         again = semi(run, blobs)
-        assert f"{blobs / 'new'} is finished, by the same command." in again.stdout, again.output
+        assert f"{blobs / 'new'} is finished: the same command wrote it." in again.stdout, again.output
     for option, value in (("--method", "vat"), ("--epochs", 3), ("--epsilon", 0.5)):
         other = semi(run, blobs, "new", option, value)
         assert other.exit_code == 2

@@ -13,8 +13,7 @@ from sklearn.metrics import adjusted_rand_score
 
 from likewise import InputError, Pairs
 from likewise.clustering import CECM, Constraints, read_constraints
-from likewise.clustering.cecm import focal_sets, pignistic
-from likewise.clustering.masses import Evidence, lower_masses, on_simplex
+from likewise.clustering.cecm import Evidence, focal_sets, lower_masses, on_simplex, pignistic
 
 Array = NDArray[np.float64]
 

@@ -9,7 +9,7 @@ from sklearn.metrics import adjusted_rand_score
 
 from likewise import Pairs
 from likewise.clustering import COSC
-from likewise.clustering.neighbour_graph import neighbour_graph
+from likewise.clustering.distances import neighbour_graph
 
 X, y = make_blobs(48, centers=3, cluster_std=0.8, random_state=0)
 

@@ -11,7 +11,7 @@ from sklearn.metrics import adjusted_rand_score
 from likewise import InputError, Pairs
 from likewise.clustering import CSP, read_constraints
 from likewise.clustering.csp import constrained_vectors
-from likewise.clustering.neighbour_graph import neighbour_graph
+from likewise.clustering.distances import neighbour_graph
 
 X, y = make_blobs(60, centers=3, cluster_std=2.5, random_state=2)
 GRAPH = neighbour_graph(X, 8, "gaussian")

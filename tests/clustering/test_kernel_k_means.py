@@ -8,7 +8,7 @@ import sklearn.cluster
 from sklearn.datasets import make_blobs, make_circles
 from sklearn.metrics import adjusted_rand_score
 
-from likewise.clustering.gaussian_kernel import all_distances, gaussian
+from likewise.clustering.distances import all_distances, gaussian
 from likewise.clustering.kernel_k_means import kernel_k_means
 
 X, y = make_blobs(80, centers=4, random_state=1)

@@ -10,8 +10,8 @@ from sklearn.metrics import adjusted_rand_score
 
 from likewise import InputError, Pairs
 from likewise.clustering import LPNMF
+from likewise.clustering.distances import neighbour_graph
 from likewise.clustering.lpnmf import factorise
-from likewise.clustering.neighbour_graph import neighbour_graph
 
 Array = NDArray[np.float64]
 

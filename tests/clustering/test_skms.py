@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from numpy.typing import NDArray
+from sklearn.datasets import make_blobs
 from sklearn.metrics import adjusted_rand_score
 
 from likewise import Pairs
 from likewise.clustering import SKMS, SKKm, read_constraints
-from likewise.clustering.gaussian_kernel import all_distances
-from likewise.clustering.skms import usual_place
+from likewise.clustering.distances import all_distances
+from likewise.clustering.skms import reaches, shift_to_modes, usual_place
 
 blob = np.repeat(np.arange(6), 10)
 y = blob % 3  # a class is two blobs that are not neighbours
@@ -73,3 +75,73 @@ def test_the_order_of_items_does_not_matter() -> None:
     moved = Pairs.from_arrays(np.stack([place[pairs.left], place[pairs.right]], 1), pairs.same)
     ours, theirs = SKMS().fit(X, pairs=pairs), SKMS().fit(X[order], pairs=moved)
     assert adjusted_rand_score(ours.labels_[order], theirs.labels_) == 1
+
+
+Array = NDArray[np.float64]
+
+POINTS, classes = make_blobs(90, centers=3, cluster_std=0.5, random_state=4)
+
+
+def density(place: Array, items: Array, reach: Array) -> float:
+    total = 0.0
+    for item, h in zip(items, reach, strict=True):
+        u = ((place - item) ** 2).sum() / h**2
+        total += np.exp(-u / 2) - np.exp(-0.5) if u < 1 else 0.0
+    return total
+
+
+def shifted(place: Array, items: Array, reach: Array) -> Array:
+    above, below = np.zeros(items.shape[1]), 0.0
+    for item, h in zip(items, reach, strict=True):
+        u = ((place - item) ** 2).sum() / h**2
+        if u <= 1 + 1e-9:
+            above, below = above + np.exp(-u / 2) / h**2 * item, below + np.exp(-u / 2) / h**2
+    return above / below
+
+
+def test_a_step() -> None:
+    reach = reaches(all_distances(POINTS), 10)
+    places = shift_to_modes(POINTS, reach, merge=0.1, max_iter=1).places
+    np.testing.assert_allclose(places, [shifted(x, POINTS, reach) for x in POINTS])
+
+
+def test_the_density_never_falls() -> None:
+    reach = reaches(all_distances(POINTS), 10)
+    heights = np.array(
+        [
+            [density(place, POINTS, reach) for place in shift_to_modes(POINTS, reach, merge=0.1, max_iter=steps).places]
+            for steps in (1, 2, 3, 5, 300)
+        ]
+    )
+    assert (np.diff(heights, axis=0) >= -1e-9).all()
+    assert (heights[-1] > heights[0] + 0.1).any()
+
+
+def test_it_ends_where_it_would_stay() -> None:
+    reach = reaches(all_distances(POINTS), 10)
+    places = shift_to_modes(POINTS, reach, merge=0.1, tolerance=1e-8, max_iter=5000).places
+    np.testing.assert_allclose(places, [shifted(place, POINTS, reach) for place in places], atol=1e-6)
+
+
+def test_groups_are_found_and_counted() -> None:
+    labels = shift_to_modes(POINTS, reaches(all_distances(POINTS), 25), merge=0.1).labels
+    assert adjusted_rand_score(classes, labels) == 1
+
+
+@pytest.mark.parametrize("move", [np.array([1000.0, -500.0])])
+def test_a_shift_of_the_items_is_not_seen(move: Array) -> None:
+    reach = reaches(all_distances(POINTS), 15)
+    np.testing.assert_array_equal(
+        shift_to_modes(POINTS, reach, merge=0.1).labels,
+        shift_to_modes(POINTS + move, reach, merge=0.1).labels,
+    )
+
+
+def test_the_reach_is_the_distance_to_a_neighbour() -> None:
+    squared = all_distances(POINTS)
+    np.testing.assert_allclose(reaches(squared, 4), [np.sqrt(sorted(row)[4]) for row in squared])
+    assert reaches(all_distances(np.array([[0.0], [0.0], [3.0]])), 1).tolist() == [
+        3.0,
+        3.0,
+        3.0,
+    ]  # as no other is above 0

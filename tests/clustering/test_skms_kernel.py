@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from likewise import Pairs
 from likewise.clustering import Constraints, read_constraints
-from likewise.clustering.gaussian_kernel import all_distances, gaussian
+from likewise.clustering.distances import all_distances, gaussian
 from likewise.clustering.skms_kernel import FAR, NEAR, WIDTHS, best_width, learn_kernel
 
 Array = NDArray[np.float64]

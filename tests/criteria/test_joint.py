@@ -11,7 +11,7 @@ import torch
 from torch import Tensor
 
 from likewise.criteria import LabelTable, MatrixTable, joint_mcl, mcl
-from likewise.criteria.groups import groups_of_table
+from likewise.criteria.joint import groups_of_table
 from likewise.pairs import Pairs
 from likewise.supervision import AnswerKnowledge
 

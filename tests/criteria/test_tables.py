@@ -7,7 +7,7 @@ import pytest
 import torch
 
 from likewise import Pairs
-from likewise.criteria import KCL, MCL, LabelTable, MatrixTable, Overlay, PairTable, known_pairs, whole
+from likewise.criteria import KCL, MCL, LabelTable, MatrixTable, Overlay, PairTable, dense, known_pairs
 from likewise.criteria.targets import Grid, Listing
 from likewise.supervision import AnswerKnowledge, LabelKnowledge, pseudo_similarity
 
@@ -35,7 +35,7 @@ TABLES: dict[str, PairTable] = {
 @pytest.mark.parametrize("name", TABLES)
 @pytest.mark.parametrize("criterion", [MCL(), KCL()], ids=["mcl", "kcl"])
 def test_loss_and_gradient_are_those_of_the_matrix(name: str, criterion: MCL | KCL) -> None:
-    same, weight = whole(TABLES[name], B)
+    same, weight = dense(TABLES[name], B)
     found, expected = (LOGITS.clone().requires_grad_() for _ in range(2))
     loss, wanted = criterion(found, TABLES[name]), criterion(expected, same, weight=weight)
     torch.testing.assert_close(loss, wanted)
@@ -46,7 +46,7 @@ def test_loss_and_gradient_are_those_of_the_matrix(name: str, criterion: MCL | K
 
 @pytest.mark.parametrize("name", TABLES)
 def test_a_table_says_which_pairs_it_knows(name: str) -> None:
-    same, weight = whole(TABLES[name], B)
+    same, weight = dense(TABLES[name], B)
     counted = torch.ones(B, B) if weight is None else weight
     pairs, said, weights = known_pairs(TABLES[name], B)
     order = torch.argsort(pairs[:, 0] * B + pairs[:, 1])
@@ -65,7 +65,7 @@ def test_an_empty_table() -> None:
 @pytest.mark.parametrize("criterion", [MCL(self_pairs=True), KCL(self_pairs=True)], ids=["mcl", "kcl"])
 def test_self_pairs_of_a_table(criterion: MCL | KCL) -> None:
     table = TABLES["closure"]
-    same, weight = whole(table, B)
+    same, weight = dense(table, B)
     torch.testing.assert_close(criterion(LOGITS, table), criterion(LOGITS, same, weight=weight))
     assert abs(float(criterion(LOGITS, table) - type(criterion)()(LOGITS, table))) > 1e-5
 
@@ -77,7 +77,7 @@ def test_a_table_has_its_own_weights() -> None:
 
 def test_the_loss_of_each_pair() -> None:
     each = MCL(reduction="none")(LOGITS, TABLES["closure"])
-    same, weight = whole(TABLES["closure"], B)
+    same, weight = dense(TABLES["closure"], B)
     torch.testing.assert_close(each, MCL(reduction="none")(LOGITS, same, weight=weight))
 
 
@@ -85,7 +85,7 @@ def test_an_overlay_has_the_weights_of_both() -> None:
     nan = torch.nan
     first = MatrixTable(torch.tensor([[nan, 0, nan], [0, nan, nan], [nan, nan, nan]]), torch.full((3, 3), 5.0))
     second = MatrixTable(torch.tensor([[nan, 1, 0.25], [1, nan, nan], [0.25, nan, nan]]), torch.full((3, 3), 2.0))
-    same, weight = whole(Overlay(first, second), 3)
+    same, weight = dense(Overlay(first, second), 3)
     torch.testing.assert_close(same, torch.tensor([[nan, 0, 0.25], [0, nan, nan], [0.25, nan, nan]]), equal_nan=True)
     assert weight is not None
     assert weight.tolist() == [[0, 5, 2], [5, 0, 0], [2, 0, 0]]

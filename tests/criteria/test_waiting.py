@@ -103,12 +103,12 @@ def test_the_host_waits_as_often_however_many_tiles_there_are(
     """Also where the network is so sure that pairs have to be looked for and computed in log space: once more then."""
     monkeypatch.setattr(tables, "ROWS", 8)
     monkeypatch.setattr(tables, "COLUMNS", 16)
-    tables.places.cache_clear()
+    tables.tiles_of.cache_clear()
     again = scale > 100 and criterion is mcl
     for b in (16, 120):
         logits = (scale * torch.randn(b, 4, generator=torch.Generator().manual_seed(1))).requires_grad_()
         call = calls(criterion, b)[form]
         found = waits(lambda call=call, logits=logits: call(logits).backward())
         assert found == EXPECTED[form] + (again * (2 if form == "labels, one by one" else 1)), b
-    assert len(tables.places(120)) > 15 * len(tables.places(8))
-    tables.places.cache_clear()
+    assert len(tables.tiles_of(120)) > 15 * len(tables.tiles_of(8))
+    tables.tiles_of.cache_clear()

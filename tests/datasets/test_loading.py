@@ -9,7 +9,7 @@ import pytest
 from PIL import Image
 
 from likewise.datasets import NAMES, load, load_items
-from likewise.datasets.found import survey
+from likewise.datasets.download import survey
 from likewise.datasets.places import data_folder
 from likewise.errors import InputError
 

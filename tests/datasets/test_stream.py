@@ -15,7 +15,7 @@ import pytest
 import torch
 from PIL import Image
 
-from likewise.datasets import Items, csv_rows, image_files, load_items, open_items
+from likewise.datasets import Items, images, load_items, open_items, table_rows
 from likewise.errors import InputError
 
 FEATURES = np.random.default_rng(0).normal(size=(23, 4)).astype(np.float32)
@@ -105,8 +105,8 @@ def test_images_are_read_when_their_chunk_is_asked_for(tmp_path: Path, monkeypat
         read.append(file)
         return read_image(file, *arguments)
 
-    read_image = image_files.read_image
-    monkeypatch.setattr(image_files, "read_image", counting)
+    read_image = images.read_image
+    monkeypatch.setattr(images, "read_image", counting)
     chunks = iter(open_items(path, chunk=5))
     assert read == []
     assert next(chunks).ids == tuple(file.relative_to(path).as_posix() for file in read)
@@ -129,7 +129,7 @@ def test_npy_is_never_whole_in_memory(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("kind", ["csv", "parquet"])
 def test_tables_are_never_whole_in_memory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kind: str) -> None:
-    monkeypatch.setattr(csv_rows, "BLOCK", 2**14)
+    monkeypatch.setattr(table_rows, "BLOCK", 2**14)
     path = tmp_path / f"t.{kind}"
     table = pa.table({f"f{place}": np.random.default_rng(place).normal(size=20_000) for place in range(20)})
     if kind == "csv":

@@ -18,7 +18,7 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from likewise.datasets import csv_rows, load_table
+from likewise.datasets import load_table, table_rows
 from likewise.errors import InputError
 
 Columns = Mapping[str, Sequence[Any]]
@@ -225,7 +225,7 @@ def test_lines_are_counted_past_empty_ones_and_breaks_inside_values(csv_file: Ca
 def test_line_break_inside_a_value_at_the_end_of_a_block(
     csv_file: Callable[[str], Path], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(csv_rows, "BLOCK", 64)
+    monkeypatch.setattr(table_rows, "BLOCK", 64)
     names = [f"first\nsecond\n{number}" for number in range(50)]
     items = load_table(csv_file("id,a\n" + "".join(f'"{name}",{row}\n' for row, name in enumerate(names))))
     assert items.ids == tuple(names)

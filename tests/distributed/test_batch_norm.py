@@ -8,7 +8,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from likewise.distributed import batch_norm_across_ranks, sharing, whole, world
+from likewise.distributed import batch_norm_across_ranks, gather_batch, sharing, world
 
 B = 7
 
@@ -41,7 +41,7 @@ def two_steps(kinds: list[str]) -> dict[str, Any]:
             for _ in range(2):
                 made.zero_grad()
                 with sharing(B) as own:
-                    outputs = whole(made(inputs(kind)[own.rows]))
+                    outputs = gather_batch(made(inputs(kind)[own.rows]))
                     (outputs.sin() * torch.arange(2 * B).view(B, 2)).mean().backward()
         gradients = [parameter.grad for parameter in made.parameters()]
         for gradient in gradients if world().size > 1 else ():

@@ -10,7 +10,7 @@ import torch
 from torch import Tensor, nn
 
 from likewise.criteria import KCL, MCL
-from likewise.distributed import share, sharing, traffic, whole, world
+from likewise.distributed import gather_batch, share, sharing, traffic, world
 from likewise.networks import build
 
 CRITERIA: dict[str, Callable[[], nn.Module]] = {
@@ -52,7 +52,7 @@ def loss_and_gradients(name: str, form: str, b: int, confident: float) -> tuple[
         if isinstance(module, nn.BatchNorm1d):
             module.eval()
     with sharing(b) as own:
-        logits = whole(network(inputs[own.rows])) * confident
+        logits = gather_batch(network(inputs[own.rows])) * confident
         assert len(logits) == b
         told = target(form, b)
         loss = CRITERIA[name]()(logits, told.pop("same"), **told)
@@ -92,7 +92,7 @@ def bytes_sent(sizes: list[tuple[int, int]]) -> list[float]:
         rows = torch.randn(b, outputs, generator=draw)[share(b).rows].requires_grad_()
         labels = torch.randint(3, (b,), generator=draw)
         with traffic() as one_step, sharing(b):
-            MCL()(whole(rows), labels).backward()
+            MCL()(gather_batch(rows), labels).backward()
         sent.append(one_step.bytes)
     return sent
 

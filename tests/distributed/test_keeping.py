@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 import torch
 
-from likewise.datasets import keep_on_disk, keeping, open_items
+from likewise.datasets import keep_on_disk, on_disk, open_items
 from likewise.distributed import world
 from likewise.errors import InputError
 
@@ -19,8 +19,8 @@ In = Callable[..., list[Any]]
 
 def kept(path: Path, folder: Path) -> tuple[torch.Tensor, bool]:
     wrote: list[bool] = []
-    check = keeping._check_room
-    keeping._check_room = lambda *told: wrote.append(True) or check(*told)
+    check = on_disk._check_room
+    on_disk._check_room = lambda *told: wrote.append(True) or check(*told)
     return keep_on_disk(open_items(path, chunk=3), folder).inputs[:], bool(wrote)
 
 

@@ -13,10 +13,10 @@ import pyarrow.parquet
 import pytest
 import torch
 
-from likewise.distributed import World, agreed, from_first, share, wait_for_all, world
+from likewise.distributed import World, agreed, barrier, from_first, share, world
 from likewise.errors import InputError
-from likewise.files import is_writer, replacing, write_whole
-from likewise.training.run_folder import reserved
+from likewise.storage.atomic_files import is_writer, open_atomically, write_atomically
+from likewise.storage.run_folder import lock_folder
 
 
 @pytest.mark.parametrize("size", [1, 2, 3, 7])
@@ -42,15 +42,15 @@ def test_ranks_with_the_same_rows_draw_the_same_numbers() -> None:
 
 def write_and_hear(folder: Path) -> dict[str, Any]:
     rank = world().rank
-    with reserved(folder):
-        write_whole(folder / f"whole-{rank}", "text")
-        with replacing(folder / f"table-{rank}.parquet") as file:
+    with lock_folder(folder):
+        write_atomically(folder / f"whole-{rank}", "text")
+        with open_atomically(folder / f"table-{rank}.parquet") as file:
             pyarrow.parquet.write_table(pa.table({"a": list(range(1000))}), file)
         try:
             told = from_first(lambda: refuse("rank 0 says no") if rank == 0 else refuse("nobody asks"))
         except InputError as error:
             told = str(error)
-        wait_for_all()
+        barrier()
         return {
             "writer": is_writer(),
             "files": sorted(os.listdir(folder)),  # noqa: PTH208

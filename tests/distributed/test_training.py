@@ -32,7 +32,7 @@ from likewise.supervision import (
 from likewise.supervision.semi import METHODS, Aids, AveragedNetwork, BatchSeen, natural_weights, semi_objective
 from likewise.training import Batch, Diverged, Interrupted, Settings, TensorBatches, train
 from likewise.training.batches import EpochOrder
-from likewise.training.few_labels_order import FewLabelsOrder
+from likewise.training.orders import FewLabelsOrder
 
 In = Callable[..., list[Any]]
 
@@ -153,9 +153,9 @@ def train_vat() -> Any:
 
 
 def gathered(rows: Tensor) -> Tensor:
-    from likewise.distributed import whole
+    from likewise.distributed import gather_batch
 
-    return whole(rows)
+    return gather_batch(rows)
 
 
 @pytest.mark.parametrize("size", [2, 3])

@@ -11,7 +11,7 @@ import torch
 from sklearn.datasets import make_blobs
 
 from likewise import InputError, PairClassifier, Pairs
-from likewise.estimators.memory import REMEMBERED, Memory, Told
+from likewise.estimators.increments import REMEMBERED, Memory, Told
 from likewise.training import loop
 
 X, Y = make_blobs(240, centers=4, random_state=3, cluster_std=0.5)

@@ -245,7 +245,7 @@ def test_contradictions_say_that_answers_are_wrong() -> None:
     a, b = ends[same > 0.5][0]
     c = ends[same < 0.5][0][0]
     one_wrong = Pairs.from_arrays(np.concatenate([ends, [(a, c), (b, c)]]), np.concatenate([same, [1, 0]]))
-    with pytest.warns(UserWarning, match="contradict one another, so some are wrong: how often is learned"):
+    with pytest.warns(UserWarning, match="contradict one another, so some are wrong: all are judged together"):
         model = quick(epochs=2, held_out=0).fit(X, pairs=one_wrong)
     assert model.noise_ > 0
     assert model.partial_fit(X[:2], pairs=Pairs.from_arrays([(0, 1)], [int(Y[0] == Y[1])])).noise_ > 0
@@ -259,12 +259,19 @@ def test_annotators_are_trusted_as_far_as_they_are_reliable() -> None:
     said[: 2 * len(known)] = np.tile(PAIRS.same, 2) > 0.5
     annotator = np.repeat(["ann", "bob", "chance"], [len(known), len(known), len(guessed)])
     by_three = Pairs.from_arrays(index, said, annotator=annotator)
-    model = quick(unlabelled=False, starts=1).fit(X, pairs=by_three)
+    model = quick(noise=0, unlabelled=False, starts=1).fit(X, pairs=by_three)
     assert model.score(X, Y) > 0.97
     held_out = model.held_out_
     assert ((held_out.same > 0.5) == (Y[held_out.left] == Y[held_out.right])).all()  # nothing that was guessed
-    again = quick(unlabelled=False, starts=1).fit(X, pairs=by_three.merged())
+    again = quick(noise=0, unlabelled=False, starts=1).fit(X, pairs=by_three.merged())
     np.testing.assert_array_equal(model.predict_proba(X), again.predict_proba(X))
+    with pytest.warns(UserWarning, match="all are judged together"):
+        model = quick(unlabelled=False, starts=1).fit(X, pairs=by_three)
+    assert model.score(X, Y) > 0.97
+    assert model.posterior_.rates.random.tolist() == [False, False, True]
+    wrong = (by_three.same > 0.5) != (Y[by_three.left] == Y[by_three.right])
+    told = by_three.left != by_three.right
+    assert ((model.p_wrong_ > 0.5) == wrong)[told].mean() > 0.97
 
 
 def test_contradicting_answers_are_repaired_with_a_warning() -> None:

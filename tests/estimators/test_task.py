@@ -18,7 +18,7 @@ def task(n_items: int, n_answers: int, seed: int) -> tuple[Task, np.ndarray]:
     index = np.stack([truth.left, truth.right], axis=1)
     given = Pairs.from_arrays(index, np.where(wrong, 1 - truth.same, truth.same)).index(n_items)
     with pytest.warns(UserWarning, match="The answers contradict one another"):
-        return answers_task(given, None, n_classes=5, noisy=False, share=0.2, seed=seed), wrong
+        return answers_task(given, None, n_classes=5, noise=0, share=0.2, seed=seed), wrong
 
 
 @pytest.mark.parametrize(("n_items", "n_answers"), [(40, 700), (300, 700)], ids=["whole items", "answers"])

@@ -8,10 +8,9 @@ import pytest
 import torch
 from torch import Tensor, nn
 
-from likewise.landscape.any_network import AnyNetwork
 from likewise.landscape.blocks import Block, BlockNetwork, linear_map, moments_of, squares
-from likewise.landscape.directions import mutual_plane, random_plane
-from likewise.landscape.plane import Plane, weights_of
+from likewise.landscape.plane import Plane, mutual_plane, random_plane, weights_of
+from likewise.landscape.rows import AnyNetwork
 from likewise.networks import VGG, PreActResNet
 from likewise.training.batches import channels_last
 

@@ -12,7 +12,7 @@ from torch import Tensor, nn
 from torch.utils._python_dispatch import TorchDispatchMode
 
 from likewise.errors import InputError
-from likewise.networks import CosineHead, PairHead, SimilarityModule, build, pair_head, predicting
+from likewise.networks import CosineHead, PairHead, SimilarityModule, build, heads, predicting
 
 TILES = [1, 30, 200, 2**19]  # one pair at a time; parts of a row, the last of them shorter; some rows; all
 
@@ -61,7 +61,7 @@ def everything(form: Callable[..., Tensor], head: PairHead, *features: Tensor) -
 def test_all_is_as_in_the_plain_form(
     monkeypatch: pytest.MonkeyPatch, tile: int, sizes: tuple[int, ...], training: bool
 ) -> None:
-    monkeypatch.setattr(pair_head, "TILE", tile)
+    monkeypatch.setattr(heads, "TILE", tile)
     head = trained_head().train(training)
     features = [random(size, 3, seed=k) for k, size in enumerate(sizes)]
     ours, expected = everything(PairHead.__call__, head, *features), everything(plain, head, *features)
@@ -159,7 +159,7 @@ class Largest(TorchDispatchMode):
 
 def test_memory_grows_with_items_and_pairs_but_not_with_pairs_times_hidden(monkeypatch: pytest.MonkeyPatch) -> None:
     b, hidden = 40, 64
-    monkeypatch.setattr(pair_head, "TILE", 1000)
+    monkeypatch.setattr(heads, "TILE", 1000)
     head, features = PairHead(3, hidden), random(b, 3, dtype=torch.float32).requires_grad_()
     with Largest() as ours:
         head(features).sum().backward()
@@ -232,7 +232,7 @@ def test_many_rows_are_made_symmetric() -> None:
 
 
 def test_blocks_of_predictions_need_no_more_than_a_block(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(pair_head, "TILE", 100)
+    monkeypatch.setattr(heads, "TILE", 100)
     torch.manual_seed(0)
     network = SimilarityModule(build("mlp", 1, (4,)), hidden=4)
     features = random(50, 256, dtype=torch.float32)

@@ -10,8 +10,12 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from scipy.sparse import coo_array
+from scipy.sparse.csgraph import shortest_path
 
-from likewise.pairs import Contradiction, Pairs, chains
+from likewise.pairs import Contradiction, Pairs
+from likewise.pairs import contradictions as module
+from likewise.pairs.contradictions import Chains
 
 N = 7
 items = st.integers(0, N - 1)
@@ -49,8 +53,8 @@ def test_every_way_to_search_gives_shortest_proofs(
 ) -> None:
     pairs, expected = make(answers, N), brute(answers, N)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(chains, "MEETING", meeting)
-        patch.setattr(chains, "LEVELS", levels)
+        patch.setattr(module, "MEETING", meeting)
+        patch.setattr(module, "LEVELS", levels)
         check_proofs(pairs, expected, pairs.contradictions(), expected.denied)
 
 
@@ -103,3 +107,29 @@ def test_a_very_long_chain_is_found() -> None:
     pairs = Pairs.from_arrays([*links, (items[0], items[-1])], [1] * (n - 1) + [0])
     (found,) = pairs.contradictions()
     assert found.rows == tuple(range(n))
+
+
+@pytest.mark.parametrize("links", [40, 60, 120])
+@pytest.mark.parametrize("meeting", [0, 10**9])  # always from both ends, or always SciPy's search from one
+def test_every_chain_is_a_shortest_one(links: int, meeting: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "MEETING", meeting)
+    n = 30
+    left, right = np.random.default_rng(links).integers(n, size=(2, links))
+    graph = coo_array((np.ones(links), (left, right)), shape=(n, n))
+    distance = shortest_path(graph, directed=False, unweighted=True)
+    linked = {(int(i), int(j)) for i, j in zip([*left, *right], [*right, *left], strict=True)}
+    chains = Chains(left, right, n)
+    reached = [(i, j) for i in range(n) for j in range(n) if np.isfinite(distance[i, j])]
+    assert len(reached) > 400
+    for source, target in reached:
+        (chain,) = chains.between(source, [target])
+        assert (chain[0], chain[-1], len(chain) - 1) == (source, target, distance[source, target])
+        assert linked.issuperset(pairwise(chain))
+
+
+def test_a_long_chain_is_left_to_scipy(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "MEETING", 0)
+    monkeypatch.setattr(module, "LEVELS", 10)
+    chains = Chains(np.arange(49), np.arange(1, 50), 50)
+    assert chains.between(3, [5, 45, 3]) == [[3, 4, 5], list(range(3, 46)), [3]]
+    assert chains.between(45, [44, 3]) == [[45, 44], list(range(45, 2, -1))]

@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from likewise.errors import InputError
-from likewise.pairs import Pairs, from_graph, from_patches, from_space, from_time, neighbours
+from likewise.pairs import Pairs, cues, from_graph, from_patches, from_space, from_time
 
 Known = dict[tuple[int, int], float]
 
@@ -92,9 +92,9 @@ def test_some_of_many_pairs_in_space(monkeypatch: pytest.MonkeyPatch, way: str) 
     points = np.random.default_rng(0).random((60, 2))
     within = 1.0 if way == "searched" else 0.15
     if way != "listed":
-        monkeypatch.setattr(neighbours, "LISTED", 0)
-        monkeypatch.setattr(neighbours, "TRIES", 1000)  # fewer than the 1770 pairs, so that they are drawn
-        monkeypatch.setattr(neighbours, "AT_ONCE", 50)
+        monkeypatch.setattr(cues, "LISTED", 0)
+        monkeypatch.setattr(cues, "TRIES", 1000)  # fewer than the 1770 pairs, so that they are drawn
+        monkeypatch.setattr(cues, "AT_ONCE", 50)
     distance = np.linalg.norm(points[:, None] - points[None], axis=2)
     expected = {(i, j) for i, j in combinations(range(60), 2) if distance[i, j] <= within}
     seen: set[tuple[int, int]] = set()
@@ -109,15 +109,15 @@ def test_some_of_many_pairs_in_space(monkeypatch: pytest.MonkeyPatch, way: str) 
 def test_all_neighbours_are_drawn_where_all_are_wanted(monkeypatch: pytest.MonkeyPatch) -> None:
     points = np.random.default_rng(1).random((50, 3))
     expected = known(from_space(points, 0.3))
-    monkeypatch.setattr(neighbours, "AT_ONCE", 20)
-    tree = neighbours.cKDTree(points)
-    drawn = neighbours._drawn_neighbours(tree, points, 0.3, 2 * len(expected), np.random.default_rng(0))
+    monkeypatch.setattr(cues, "AT_ONCE", 20)
+    tree = cues.cKDTree(points)
+    drawn = cues._drawn_neighbours(tree, points, 0.3, 2 * len(expected), np.random.default_rng(0))
     assert {*zip(*(side.tolist() for side in drawn), strict=True)} == expected.keys()
 
 
 def test_far_pairs_are_searched_for_where_there_are_many(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(neighbours, "TRIES", 1000)
-    monkeypatch.setattr(neighbours, "AT_ONCE", 100)
+    monkeypatch.setattr(cues, "TRIES", 1000)
+    monkeypatch.setattr(cues, "AT_ONCE", 100)
     points = np.random.default_rng(0).random((60, 2))
     pairs = from_space(points, 0.0, different_beyond=0.5, max_pairs=100)
     assert set(known(pairs).values()) == {0.0}

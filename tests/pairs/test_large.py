@@ -14,7 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from likewise.errors import InputError
-from likewise.pairs import Pairs, closure, files, large, read_large, sorting, streaming
+from likewise.pairs import Pairs, closure, files, large, read_large, streaming
 
 ITEMS = 12
 ANSWER = st.tuples(st.integers(0, ITEMS - 1), st.integers(0, ITEMS - 1), st.booleans())
@@ -26,8 +26,8 @@ def small_parts(monkeypatch: pytest.MonkeyPatch) -> None:
     for module, name, value in (
         (files, "BLOCK", 40),
         (files, "ROWS", 3),
-        (sorting, "RUN", 4),
-        (sorting, "MERGED", 4),
+        (streaming, "RUN", 4),
+        (streaming, "MERGED", 4),
         (closure, "BLOCK", 2),
         (large, "BLOCK", 2),
     ):

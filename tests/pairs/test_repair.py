@@ -10,9 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from likewise.pairs import Pairs, Repair, repair, untying
-from likewise.pairs.joining import group_greedily
-from likewise.pairs.untying import untie
+from likewise.pairs import Pairs, Repair, correlation_clustering, repair
+from likewise.pairs.correlation_clustering import group_exactly, group_greedily
 
 N = 5
 items = st.integers(0, N - 1)
@@ -91,7 +90,7 @@ EVERY = np.array(every_grouping(8))  # (4140, 8)
 def test_dense_knots_have_the_best_of_all_groupings(seed: int) -> None:
     i, j, net = random_knot(seed)
     best = min(lost(group, i, j, net) for group in EVERY)
-    group, _ = untie(i, j, net, 8)
+    group, _ = group_exactly(i, j, net, 8)
     assert group is not None
     assert lost(group, i, j, net) == pytest.approx(best)
     assert lost(group_greedily(i, j, net, 8, 20_000), i, j, net) == pytest.approx(
@@ -100,11 +99,11 @@ def test_dense_knots_have_the_best_of_all_groupings(seed: int) -> None:
 
 
 def test_programs_use_up_the_work() -> None:
-    group, left = untie(*random_knot(0), 8, work=1000)
+    group, left = group_exactly(*random_knot(0), 8, work=1000)
     assert group is not None
     assert 0 < left < 1000
-    assert untie(*random_knot(0), 8, work=1000 - left)[0] is not None
-    assert untie(*random_knot(0), 8, work=1000 - left - 1)[0] is None
+    assert group_exactly(*random_knot(0), 8, work=1000 - left)[0] is not None
+    assert group_exactly(*random_knot(0), 8, work=1000 - left - 1)[0] is None
 
 
 @pytest.mark.parametrize("limit", ["MOST_CONTRADICTIONS", "MOST_IN_WHOLE_NUMBERS"])
@@ -112,9 +111,9 @@ def test_too_many_contradictions_are_no_grouping(monkeypatch: pytest.MonkeyPatch
     rim = np.arange(1, 6)  # a wheel: each spoke dropped by half weighs less than any solution in whole numbers
     i, j = np.append(0 * rim, rim), np.append(rim, np.roll(rim, 1))
     net = np.repeat([1.0, -1.0], 5)
-    assert untie(i, j, net, 6)[0] is not None
-    monkeypatch.setattr(untying, limit, 4)
-    assert untie(i, j, net, 6)[0] is None
+    assert group_exactly(i, j, net, 6)[0] is not None
+    monkeypatch.setattr(correlation_clustering, limit, 4)
+    assert group_exactly(i, j, net, 6)[0] is None
 
 
 def test_a_knot_that_needs_more_than_the_work_comes_out_the_same_on_a_slow_machine(
@@ -157,9 +156,9 @@ def test_a_knot_too_large_for_the_best_still_loses_just_the_mistakes(monkeypatch
 
 def test_one_knot_that_takes_too_long_does_not_spoil_the_others(monkeypatch: pytest.MonkeyPatch) -> None:
     def slow(i: Any, j: Any, net: Any, n: int, work: int) -> Any:
-        return (None, work) if n > 3 else untie(i, j, net, n)  # n is 3 in a triangle alone
+        return (None, work) if n > 3 else group_exactly(i, j, net, n)  # n is 3 in a triangle alone
 
-    monkeypatch.setattr(repair, "untie", slow)
+    monkeypatch.setattr(repair, "group_exactly", slow)
     triangle = np.array([(0, 1), (1, 2), (0, 2)])
     square = np.array([(6, 7), (7, 8), (8, 9), (9, 6)])
     index = np.concatenate([triangle, square, triangle + 3])
@@ -167,7 +166,7 @@ def test_one_knot_that_takes_too_long_does_not_spoil_the_others(monkeypatch: pyt
     _, dropped, exact = pairs.repair()
     assert dropped.lines.tolist() == [0, 3, 8]  # the lightest of each
     assert not exact
-    monkeypatch.setattr(repair, "untie", untie)
+    monkeypatch.setattr(repair, "group_exactly", group_exactly)
     assert pairs.repair().exact
 
 
@@ -176,9 +175,9 @@ def test_many_knots_are_solved_in_portions(monkeypatch: pytest.MonkeyPatch) -> N
 
     def counted(i: Any, j: Any, net: Any, n: int, work: int) -> Any:
         sizes.append(len(i))
-        return untie(i, j, net, n)
+        return group_exactly(i, j, net, n)
 
-    monkeypatch.setattr(repair, "untie", counted)
+    monkeypatch.setattr(repair, "group_exactly", counted)
     monkeypatch.setattr(repair, "EXACT_EDGES", 20)
     triangles = np.concatenate([np.array([(0, 1), (1, 2), (0, 2)]) + 3 * k for k in range(13)])
     found = Pairs.from_arrays(triangles, [1, 1, 0] * 13, [1, 2, 3] * 13).repair()

@@ -14,8 +14,20 @@ from likewise.criteria import mcl
 from likewise.datasets import Augmentation, DataSet, Items
 from likewise.errors import InputError
 from likewise.paper import ablation
-from likewise.paper.ablation_entries import EPOCHS, OPTION_NAMES, PLAIN, AblationEntry, select_ablation
-from likewise.paper.ablation_options import FLOOR, OPTIONS, VOLUME, balanced, sharpened, spread_out, voluminous
+from likewise.paper.ablation import (
+    EPOCHS,
+    FLOOR,
+    OPTION_NAMES,
+    OPTIONS,
+    PLAIN,
+    VOLUME,
+    AblationEntry,
+    balanced,
+    select_ablation,
+    sharpened,
+    spread_out,
+    voluminous,
+)
 from likewise.paper.ablation_section import ablation_section
 from likewise.paper.recipe import Recipe, Treatment
 from likewise.paper.records import Record, write_record

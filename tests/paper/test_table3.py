@@ -13,11 +13,11 @@ from typer.testing import CliRunner
 
 from likewise.cli.paper import app
 from likewise.datasets import DataSet, Items
-from likewise.paper import transfer, transfer_entries, transfer_tasks
+from likewise.paper import transfer, transfer_entries, transfer_methods
 from likewise.paper.records import read_record
 from likewise.paper.transfer import TransferRecord
 from likewise.paper.transfer_entries import transfer_recipes
-from likewise.paper.transfer_tasks import Task, transfer_task
+from likewise.paper.transfer_methods import Task, transfer_task
 
 
 def squares(classes: range, each: int, seed: int) -> Items:
@@ -112,7 +112,7 @@ def test_a_network_of_ones_own_takes_the_place_of_the_first_stage(tmp_path: Path
 def test_cifar10_is_cut_in_two(monkeypatch: pytest.MonkeyPatch) -> None:
     names = tuple("abcdefghij")
     train = Items(torch.arange(40, dtype=torch.uint8).view(40, 1, 1, 1), torch.arange(40) % 10, names)
-    monkeypatch.setattr(transfer_tasks, "load", lambda name, data: DataSet(name, train, train, (0.5,), (0.5,)))
+    monkeypatch.setattr(transfer_methods, "load", lambda name, data: DataSet(name, train, train, (0.5,), (0.5,)))
     recipe = next(one for one in transfer_recipes("table3") if one.name == "cifar10")
     task = transfer_task(replace(recipe, pile_items=15), "evaluation", None)
     assert task.known.class_names == names[:5]
@@ -125,9 +125,9 @@ def test_cifar10_is_cut_in_two(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_small_digits_take_the_size_of_mnist(monkeypatch: pytest.MonkeyPatch) -> None:
     mnist = Items(torch.zeros(10, 1, 28, 28, dtype=torch.uint8), torch.arange(10), tuple("0123456789"))
-    real = transfer_tasks.load
+    real = transfer_methods.load
     monkeypatch.setattr(
-        transfer_tasks,
+        transfer_methods,
         "load",
         lambda name, data=None: DataSet(name, mnist, mnist, (0.1,), (0.3,)) if name == "mnist" else real(name),
     )

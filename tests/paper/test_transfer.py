@@ -17,13 +17,12 @@ from likewise.cli.paper import app
 from likewise.datasets import Items, load_omniglot
 from likewise.errors import InputError
 from likewise.evaluation import PairQuality, nmi
-from likewise.paper import transfer, transfer_entries, transfer_methods, transfer_tasks
+from likewise.paper import transfer, transfer_entries, transfer_methods
 from likewise.paper.records import read_record
 from likewise.paper.transfer import TransferRecord, run_transfer_entries
 from likewise.paper.transfer_entries import VALIDATION, TransferEntry, transfer_recipes
-from likewise.paper.transfer_methods import Found
-from likewise.paper.transfer_tasks import Task, all_characters
-from likewise.training.run_folder import plain
+from likewise.paper.transfer_methods import Found, Task, all_characters
+from likewise.storage.records import as_json
 
 SHORT = ("--epochs", "1", "--similarity-epochs", "1")
 
@@ -82,7 +81,7 @@ def test_figures_are_means_over_the_alphabets(few_alphabets: Path, tmp_path: Pat
     (record, path, ran), second = run_transfer_entries(entries, **places)
     assert ran
     assert path == tmp_path / "results" / "table2" / "paper-mcl-100-seed0.json"
-    assert asdict(read_record(path, TransferRecord)) == plain(asdict(record))
+    assert asdict(read_record(path, TransferRecord)) == as_json(asdict(record))
     counts = np.array([[0, 0, 3], [0, 8, 5], [8, 0, 0]])  # outputs 0, 2 and 4; 1 and 3 are empty
     assert record.acc == pytest.approx((100 * (8 + 8 + 3) / 24 + 100) / 2, abs=1e-3)
     assert record.nmi == pytest.approx((nmi(counts) + 1) / 2, abs=1e-4)
@@ -127,7 +126,7 @@ def test_an_entry_that_was_cut_goes_on_with_the_next_alphabet(
     monkeypatch.setattr(transfer, "transfer_task", lambda *_: pytest.fail("not even the data are needed"))
     again, _, ran = next(run_transfer_entries(entries, **places))
     assert not ran
-    assert asdict(again) == plain(asdict(record))
+    assert asdict(again) == as_json(asdict(record))
     assert path.read_bytes() == written
 
 
@@ -145,9 +144,9 @@ def test_choices_are_made_on_alphabets_whose_characters_are_not_learned(
     assert (record.part, record.acc, path.stem) == ("validation", 100.0, "best-spectral-true-validation-seed0")
     background = load_omniglot("background", few_alphabets)
     del background["Latin"]
-    monkeypatch.setattr(transfer_tasks, "load_omniglot", lambda *_: background)
+    monkeypatch.setattr(transfer_methods, "load_omniglot", lambda *_: background)
     with pytest.raises(InputError, match=r"^Omniglot's background lacks Latin; delete it and run"):
-        transfer_tasks.omniglot("validation", few_alphabets)
+        transfer_methods.omniglot("validation", few_alphabets)
 
 
 def test_what_each_recipe_is_said_to_have_done() -> None:

@@ -19,8 +19,7 @@ from likewise.estimators import CategoryDiscoverer, SimilarityNetwork
 from likewise.networks import SimilarityModule, build
 from likewise.paper import transfer_methods
 from likewise.paper.transfer_entries import EARLY_STOPPED, TransferEntry, transfer_recipes
-from likewise.paper.transfer_methods import Found, Learned, find, learn_known
-from likewise.paper.transfer_tasks import Task, omniglot
+from likewise.paper.transfer_methods import Found, Learned, Task, find, learn_known, omniglot
 from likewise.supervision import transfer_objective
 
 BEST, PAPER = (replace(recipe, network="lenet") for recipe in transfer_recipes())  # smaller than theirs

@@ -8,7 +8,7 @@ import torch
 from torch import nn
 
 from likewise import Pairs
-from likewise.criteria import flipped_mcl, mcl, whole
+from likewise.criteria import dense, flipped_mcl, mcl
 from likewise.supervision import AnsweringNetwork, AnswerKnowledge, LabelKnowledge, answers_objective, pseudo_similarity
 from likewise.training import Batch
 
@@ -26,7 +26,7 @@ def batch(index: list[int]) -> Batch:
 
 def test_labels_say_same_or_different() -> None:
     known = LabelKnowledge(np.array([2, 7, 2, -1]), np.array([1, 2, 3, 4], np.float32))
-    same, weight = whole(known.among([0, 1, 2, 3]), 4)
+    same, weight = dense(known.among([0, 1, 2, 3]), 4)
     np.testing.assert_array_equal(same[:3, :3], [[1, 0, 1], [0, 1, 0], [1, 0, 1]])
     assert same[3].isnan().all()
     assert same[:, 3].isnan().all()
@@ -35,7 +35,7 @@ def test_labels_say_same_or_different() -> None:
 
 
 def test_answers_and_all_that_follows() -> None:
-    same, weight = whole(AnswerKnowledge(PAIRS).among(np.arange(30)), 30)
+    same, weight = dense(AnswerKnowledge(PAIRS).among(np.arange(30)), 30)
     np.testing.assert_array_equal(same, PAIRS.closure().target(np.arange(30)))
     assert weight is not None
     assert torch.equal(weight > 0, ~same.isnan())
@@ -57,7 +57,7 @@ def test_what_leaves_no_pair_unknown_is_complete() -> None:
 
 def test_answers_alone_with_their_weights() -> None:
     pairs = Pairs.from_arrays([(0, 1), (1, 2), (1, 0)], [1, 0.2, 0], weight=[3, 2, 1])
-    same, weight = whole(AnswerKnowledge(pairs, implied=False).among([2, 1, 0]), 3)
+    same, weight = dense(AnswerKnowledge(pairs, implied=False).among([2, 1, 0]), 3)
     np.testing.assert_allclose(same, [[NAN, 0.2, NAN], [0.2, NAN, 0.75], [NAN, 0.75, NAN]], rtol=1e-6)
     assert weight is not None
     np.testing.assert_allclose(weight, [[0, 2, 0], [2, 0, 4], [0, 4, 0]])
@@ -65,7 +65,7 @@ def test_answers_alone_with_their_weights() -> None:
 
 def test_weighted_answers_and_what_follows_with_weight_one() -> None:
     pairs = Pairs.from_arrays([(0, 1), (1, 2)], [1, 0], weight=[3, 5])
-    same, weight = whole(AnswerKnowledge(pairs).among([0, 1, 2]), 3)
+    same, weight = dense(AnswerKnowledge(pairs).among([0, 1, 2]), 3)
     assert weight is not None
     np.testing.assert_array_equal(same, [[1, 1, 0], [1, 1, 0], [0, 0, 1]])
     np.testing.assert_array_equal(weight.triu(1), [[0, 3, 1], [0, 0, 5], [0, 0, 0]])
@@ -85,7 +85,7 @@ def test_the_second_stage_adds_all_pairs_of_two_views(flip: float) -> None:
     loss, logits = answers_objective(AnswerKnowledge(PAIRS), unlabelled=True, flip=flip)(network, batch(index))
     known = torch.from_numpy(PAIRS.closure().target(index))
     known[torch.tensor(index)[:, None] == torch.tensor(index)] = NAN
-    pseudo, _ = whole(pseudo_similarity(logits, torch.tensor(index)), 6)
+    pseudo, _ = dense(pseudo_similarity(logits, torch.tensor(index)), 6)
     if flip:
         expected = flipped_mcl(logits, known, flip) + mcl(logits, pseudo)
     else:
@@ -100,5 +100,5 @@ def test_a_learned_rate_gets_a_gradient() -> None:
     loss.backward()
     assert network.flip_logit.grad is not None
     assert network.flip_logit.grad != 0
-    same, _ = whole(AnswerKnowledge(PAIRS, implied=False).among(np.arange(30)), 30)
+    same, _ = dense(AnswerKnowledge(PAIRS, implied=False).among(np.arange(30)), 30)
     torch.testing.assert_close(loss, flipped_mcl(logits, same, 0.1))

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import torch
 
-from likewise.criteria import whole
+from likewise.criteria import dense
 from likewise.supervision import pseudo_similarity
 
 
 def pseudo(logits: torch.Tensor, index: torch.Tensor, averaged: bool = True) -> torch.Tensor:
-    return whole(pseudo_similarity(logits, index, averaged=averaged), len(index))[0]
+    return dense(pseudo_similarity(logits, index, averaged=averaged), len(index))[0]
 
 
 def test_against_a_double_loop() -> None:

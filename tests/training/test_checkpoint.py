@@ -8,6 +8,7 @@ import math
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 import torch
 from safetensors import safe_open
@@ -17,10 +18,17 @@ from torch.optim import Optimizer
 
 from likewise.errors import InputError
 from likewise.training import Settings
-from likewise.training.checkpoint import State, _checksum, is_there, load_checkpoint, previous, save_checkpoint
+from likewise.training.checkpoint import (
+    State,
+    Tally,
+    _checksum,
+    load_checkpoint,
+    previous,
+    restore_previous,
+    save_checkpoint,
+)
 from likewise.training.optimizers import OF_SETTINGS, build_optimizer, optimizer_tensors
 from likewise.training.settings import Optimizer as Name
-from likewise.training.tally import Tally
 
 ABOUT = {"settings": dataclasses.asdict(Settings(epochs=3, drops=(1, 2))), "n_classes": 2, "optimizer": OF_SETTINGS}
 
@@ -121,7 +129,7 @@ def test_damage_is_refused_in_one_sentence_and_nothing_is_loaded(tmp_path: Path)
         with pytest.raises(InputError, match=r"c\.safetensors is damaged \(.*\); delete it to begin the run again\.$"):
             load_checkpoint(path, net, optimizer, ABOUT, 2)
         with pytest.raises(InputError, match=r"c\.safetensors is damaged \(.*\); delete it to begin the run again\.$"):
-            is_there(path)
+            restore_previous(path)
     assert all(torch.equal(a, b) for a, b in zip(net.state_dict().values(), before, strict=True))
     assert not optimizer_tensors(optimizer)
 
@@ -133,13 +141,13 @@ def test_every_flipped_bit_of_the_facts_is_seen(tmp_path: Path) -> None:
     for place in range(start, end):
         path.write_bytes(flipped(content, place))
         with pytest.raises(InputError, match="is damaged"):
-            is_there(path)
+            restore_previous(path)
 
 
 def test_the_one_before_is_kept_and_takes_the_place_of_a_damaged_one(tmp_path: Path) -> None:
     path = saved(tmp_path)
     first = path.read_bytes()
-    assert is_there(path)
+    assert restore_previous(path)
     assert not previous(path).exists()
     net, optimizer = trained("adam", 3)
     save_checkpoint(path, dataclasses.replace(state(), epoch=2), net, optimizer, ABOUT)
@@ -149,9 +157,9 @@ def test_the_one_before_is_kept_and_takes_the_place_of_a_damaged_one(tmp_path: P
         path.write_bytes(damaged)
         previous(path).write_bytes(first)
         with pytest.warns(
-            UserWarning, match=r"c\.safetensors is damaged .*; the run goes on from the checkpoint before"
+            UserWarning, match=r"c\.safetensors is damaged .*; the run resumes from the checkpoint before"
         ):
-            assert is_there(path)
+            assert restore_previous(path)
         assert (path.read_bytes(), previous(path).exists()) == (first, False)
         assert load_checkpoint(path, net, optimizer, ABOUT, 2).epoch == 1
 
@@ -159,10 +167,10 @@ def test_the_one_before_is_kept_and_takes_the_place_of_a_damaged_one(tmp_path: P
 def test_a_kill_between_two_renames_is_nothing_to_speak_of(tmp_path: Path) -> None:
     path = saved(tmp_path)
     path.rename(previous(path))
-    assert is_there(path)
+    assert restore_previous(path)
     assert load_checkpoint(path, *trained("adam", 0), ABOUT, 2).epoch == 1
     path.unlink()
-    assert not is_there(path)
+    assert not restore_previous(path)
 
 
 def test_two_damaged_ones_are_named(tmp_path: Path) -> None:
@@ -172,7 +180,7 @@ def test_two_damaged_ones_are_named(tmp_path: Path) -> None:
     with pytest.raises(
         InputError, match=r"c\.safetensors is damaged .* and .*c\.previous\.safetensors is damaged .*both to"
     ):
-        is_there(path)
+        restore_previous(path)
     assert path.exists()
     assert previous(path).exists()
 
@@ -180,12 +188,12 @@ def test_two_damaged_ones_are_named(tmp_path: Path) -> None:
 def test_checkpoints_of_the_first_version_are_read(tmp_path: Path) -> None:
     path = saved(tmp_path)
     rewritten(path, {"version": 1})
-    assert is_there(path)
+    assert restore_previous(path)
     assert load_checkpoint(path, *trained("adam", 0), ABOUT, 2).epoch == 1
     content = path.read_bytes()
     path.write_bytes(flipped(content, len(content) - 9))
     with pytest.raises(InputError, match="its checksum does not fit"):
-        is_there(path)
+        restore_previous(path)
 
 
 def test_a_safetensors_file_of_another_kind_is_refused(tmp_path: Path) -> None:
@@ -218,3 +226,40 @@ def test_another_network_is_named(tmp_path: Path) -> None:
 def test_nothing_to_train_is_refused() -> None:
     with pytest.raises(InputError, match="nothing to train"):
         build_optimizer(nn.Linear(2, 2).requires_grad_(False), Settings(), torch.device("cpu"))
+
+
+def test_sums_equal_a_plain_loop_over_items() -> None:
+    generator = torch.Generator().manual_seed(0)
+    tally, expected, losses = Tally(n_classes=3), np.zeros((5, 3), dtype=np.int64), []
+    for size in (7, 4, 1):
+        logits = torch.randn(size, 5, generator=generator)
+        labels = torch.randint(-1, 3, (size,), generator=generator)
+        loss = float(torch.rand((), generator=generator))
+        tally.add(loss, logits, labels)
+        losses += [loss] * size
+        for row, label in zip(logits.tolist(), labels.tolist(), strict=True):
+            if label >= 0:
+                expected[row.index(max(row)), label] += 1
+    assert np.array_equal(tally.confusion.numpy(), expected)
+    assert tally.loss == pytest.approx(sum(losses) / 12, rel=1e-14)
+    assert tally.items == 12
+
+
+def test_accuracy_is_of_the_best_matching() -> None:
+    tally = Tally(n_classes=2)
+    tally.add(0.0, torch.eye(3)[[2, 2, 2, 0]], torch.tensor([0, 0, 1, 1]))  # output 2 is class 0, output 0 is class 1
+    assert tally.accuracy() == 0.75
+
+
+def test_without_known_classes_there_is_no_accuracy() -> None:
+    unknown, none = Tally(n_classes=2), Tally(n_classes=0)
+    for tally in (unknown, none):
+        tally.add(1.0, torch.eye(3), torch.tensor([-1, -1, -1]))
+        assert math.isnan(tally.accuracy())
+    assert unknown.confusion.shape == (3, 2)
+    assert none.confusion.shape == (3, 0)
+
+
+def test_a_label_outside_the_classes_is_refused() -> None:
+    with pytest.raises(InputError, match="Label 2 is outside the 2 classes"):
+        Tally(n_classes=2).add(0.0, torch.eye(2), torch.tensor([0, 2]))

@@ -15,8 +15,7 @@ from torch import Tensor, nn
 from likewise.errors import InputError
 from likewise.networks import CosineHead, SimilarityModule, build
 from likewise.training import Pile, Settings, learn_consensus, look, mean_probabilities, predict_logits
-from likewise.training.discovery import prototype_classifier
-from likewise.training.prototypes import SHARPNESS
+from likewise.training.discovery import SHARPNESS, prototype_classifier
 from likewise.training.randomness import AUGMENT, generator
 
 N, K = 30, 3

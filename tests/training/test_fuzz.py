@@ -14,9 +14,8 @@ from hypothesis.strategies import SearchStrategy
 from torch import nn
 
 from likewise.training import Settings
-from likewise.training.checkpoint import State, is_there, load_checkpoint, save_checkpoint
+from likewise.training.checkpoint import State, Tally, load_checkpoint, restore_previous, save_checkpoint
 from likewise.training.optimizers import build_optimizer
-from likewise.training.tally import Tally
 
 fuzz = settings(settings.get_profile("fuzz"))
 
@@ -55,5 +54,5 @@ def test_checkpoint(
     sound = path.with_name("sound")
     path.write_bytes(data.draw(damaged(sound.read_bytes())))
     with sound_or_refused():
-        assert is_there(path)
+        assert restore_previous(path)
         assert loaded(path) == loaded(sound)

@@ -13,7 +13,7 @@ from torch.optim import LBFGS, SGD, Adagrad, Adam, AdamW, Optimizer, RMSprop
 
 from likewise.errors import InputError
 from likewise.training import Batch, MakeOptimizer, Settings, TensorBatches, checkpoint, train
-from likewise.training.schedule import learning_rate
+from likewise.training.optimizers import learning_rate
 
 SETTINGS = Settings(epochs=3, batch_size=8, learning_rate=0.02, schedule="one-cycle", device="cpu", seed=4)
 

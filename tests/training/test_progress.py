@@ -14,9 +14,8 @@ from torch.nn import functional as F
 from likewise.estimators import CategoryDiscoverer, PairClassifier, SemiSupervisedClassifier, SimilarityNetwork
 from likewise.pairs import Pairs
 from likewise.training import Batch, Settings, TensorBatches, train
-from likewise.training.checkpoint import State
+from likewise.training.checkpoint import State, Tally
 from likewise.training.progress import Bar, Lines, Silent, reporter
-from likewise.training.tally import Tally
 
 ROW = {"epoch": 1, "learning_rate": 0.1, "loss": 0.25, "accuracy": 0.5, "test_accuracy": 0.875}
 

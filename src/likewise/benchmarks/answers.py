@@ -16,15 +16,17 @@ from pathlib import Path
 import torch
 from torch import Tensor, nn
 
+from likewise.benchmarks.measure import Outcome
 from likewise.datasets import load, load_feature_set
-from likewise.datasets.found import survey
+from likewise.datasets.download import survey
 from likewise.datasets.places import find
 from likewise.estimators import PairClassifier
-from likewise.machine import machine
 from likewise.pairs import Pairs
+from likewise.storage.machine import machine
+from likewise.storage.records import read_json
+from likewise.storage.run_folder import finished_stages
 from likewise.supervision import label_objective
-from likewise.training import Settings, TensorBatches, read_json, train
-from likewise.training.run_folder import finished_stages
+from likewise.training import Settings, TensorBatches, train
 
 ANSWERS = 1000
 BUDGETS = {"features": 10.0, "images": 240.0}  # seconds, on two idle cores
@@ -181,3 +183,8 @@ def report(costs: Sequence[Cost]) -> Iterator[str]:
     for cost in costs:
         bar, measured, verdict = judge(cost)
         yield f"{verdict:<9} {bar}: {measured:.1f}"
+
+
+def run(case: Sequence[str] | None, data: Path | None) -> Outcome:
+    costs = [measure(open_pile(name, data)) for name in case or ("features", "images")]
+    return record(costs), report(costs)

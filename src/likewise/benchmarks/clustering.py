@@ -17,12 +17,13 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
+from likewise.benchmarks.measure import Outcome
 from likewise.clustering import METHODS
 from likewise.datasets import Items
 from likewise.datasets.omniglot import load_omniglot
 from likewise.evaluation import confusion, match_outputs, scores
-from likewise.machine import machine
 from likewise.pairs import Pairs
+from likewise.storage.machine import machine
 
 MOST_CLASSES = 47
 WRONG_DIFFERENT, WRONG_SAME = 0.03, 0.2
@@ -121,3 +122,9 @@ def report(costs: Sequence[Cost]) -> Iterator[str]:
         )
     bar, slowest, verdict = judge(costs)
     yield f"{verdict:<14} {bar}: {slowest:g}"
+
+
+def run(method: Sequence[str] | None, data: Path | None) -> Outcome:
+    pile = open_pile(data)
+    costs = list(measure(pile, method or list(METHODS)))
+    return record(pile, costs), report(costs)

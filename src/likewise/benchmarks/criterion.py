@@ -12,8 +12,8 @@ from rich.console import Console
 from rich.table import Table
 
 from likewise.benchmarks.contenders import contender, naive_bytes
-from likewise.benchmarks.measure import GIBIBYTE, available_bytes, mebibytes_alone, side_by_side, warm_up
-from likewise.machine import machine
+from likewise.benchmarks.measure import GIBIBYTE, Outcome, available_bytes, mebibytes_alone, side_by_side, warm_up
+from likewise.storage.machine import machine
 
 SIZES = ((100, 10), (1000, 100), (4096, 100), (2000, 1000))  # (b, K)
 CRITERIA = ("mcl", "kcl")
@@ -193,3 +193,17 @@ def _short(value: float | None) -> str:
     if value is None:
         return "-"
     return f"{value:.2f}" if value < 10 else f"{value:.1f}" if value < 100 else f"{value:.0f}"
+
+
+def run(repeats: int | None) -> Outcome:
+    """Measure every case; on a terminal each is shown as it comes."""
+    screen, cases = Console(), []
+    for case in measure_cases(SIZES, repeats):
+        cases.append(case)
+        if screen.is_terminal:  # a line and no live bar: one that redraws itself takes time from what is measured
+            name = f"{case.criterion.upper()} ({case.b}, {case.outputs})"
+            screen.print(f"{len(cases)}/{len(SIZES) * len(CRITERIA)}  {name}: {case.milliseconds['ours']} ms")
+    page = screen if screen.is_terminal else Console(width=120)
+    with page.capture() as shown:
+        print_report(cases, page)
+    return record(cases), [shown.get().rstrip("\n")]

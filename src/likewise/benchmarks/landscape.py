@@ -19,13 +19,13 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 from torch.func import functional_call, vmap
 
-from likewise.benchmarks.measure import side_by_side
+from likewise.benchmarks.measure import Outcome, side_by_side
 from likewise.criteria import KCL, MCL
 from likewise.landscape.job import Job, make_job
 from likewise.landscape.losses import FixedBatch
 from likewise.landscape.rows import RowLosses
-from likewise.machine import machine
 from likewise.networks import build
+from likewise.storage.machine import machine
 from likewise.training.batches import channels_last
 
 ITEMS, POINTS, REPEATS = 1000, 91, 3  # a row of the usual grid
@@ -179,3 +179,8 @@ def report(comparison: Comparison) -> Iterator[str]:
         yield f"{name:<22} {times}{over}"
     bar, measured, verdict = judge(comparison)
     yield f"{verdict:<12} {bar}: {measured:g}"
+
+
+def run(n_items: int, points: int, repeats: int) -> Outcome:
+    comparison = compare(n_items, points, repeats)
+    return record(comparison), report(comparison)

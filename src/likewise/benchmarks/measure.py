@@ -6,7 +6,7 @@ import os
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 
 from likewise.errors import InputError
@@ -15,6 +15,7 @@ if sys.platform != "win32":  # Windows has no such module
     import resource
 
 Call = Callable[[], object]
+Outcome = tuple[Mapping[str, object], Iterable[str]]  # of a benchmark: its record for a JSON file, the lines to print
 
 MEBIBYTE, GIBIBYTE = 2**20, 2**30
 

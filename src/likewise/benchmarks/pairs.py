@@ -11,6 +11,7 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+import tempfile
 import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, dataclass
@@ -19,7 +20,7 @@ from typing import TypeVar
 
 import numpy as np
 
-from likewise.benchmarks.measure import MEBIBYTE, peak_bytes
+from likewise.benchmarks.measure import MEBIBYTE, Outcome, peak_bytes
 from likewise.pairs import Pairs, summarise
 
 Result = TypeVar("Result")
@@ -91,7 +92,7 @@ def judge(n_answers: int, steps: Sequence[Step]) -> list[tuple[str, float, str]]
 
 def record(n_answers: int, steps: Sequence[Step]) -> dict[str, object]:
     """All that was measured, with what it was measured on, for a JSON file."""
-    from likewise.machine import machine  # it brings torch, and the process that is measured must not have it
+    from likewise.storage.machine import machine  # it brings torch, and the process that is measured must not have it
 
     return {
         **machine(),
@@ -111,6 +112,15 @@ def report(n_answers: int, steps: Sequence[Step]) -> Iterator[str]:
         yield f"{step.name:<6} {step.seconds:>8.2f} {step.cpu_seconds:>8.2f} {step.peak_mebibytes:>8.0f}"
     for bar, value, verdict in judge(n_answers, steps):
         yield f"{verdict:<12} {bar}: {value:g}"
+
+
+def run(answers: int) -> Outcome:
+    """Make up so many answers and measure."""
+    with tempfile.TemporaryDirectory() as folder:
+        file = Path(folder) / "answers.csv"
+        write_answers(file, answers)
+        steps = measure_alone(file)
+    return record(answers, steps), report(answers, steps)
 
 
 if __name__ == "__main__":

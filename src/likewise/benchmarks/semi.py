@@ -12,14 +12,14 @@ from dataclasses import asdict, dataclass
 
 import torch
 
-from likewise.benchmarks.measure import side_by_side
+from likewise.benchmarks.measure import Outcome, side_by_side
 from likewise.datasets import Augmentation
-from likewise.machine import machine
 from likewise.networks import build
+from likewise.storage.machine import machine
 from likewise.supervision.semi import METHODS, Aids, natural_weights, semi_objective
 from likewise.training import Settings, TensorBatches, train
 from likewise.training.few_labels import LABELLED
-from likewise.training.few_labels_order import FewLabelsOrder
+from likewise.training.orders import FewLabelsOrder
 
 ITEMS, LABELS, CLASSES, SIDE = 2000, 100, 10, 28
 CONTENDERS = ("pi-model", "pseudo-mcl")
@@ -119,3 +119,8 @@ def report(measured: EpochTimes) -> Iterator[str]:
         yield f"{unit:<16} {values['pi-model']:>10.2f} {values['pseudo-mcl']:>10.2f} {ratios[ratio]:>8.3f}"
     bar, measured_ratio, verdict = judge(measured)
     yield f"{verdict:<12} {bar}: {measured_ratio:g}"
+
+
+def run(repeats: int) -> Outcome:
+    measured = compare(repeats=repeats)
+    return record(measured), report(measured)

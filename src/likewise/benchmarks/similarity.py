@@ -19,11 +19,11 @@ import torch
 from torch import Tensor
 from torch.nn.functional import binary_cross_entropy_with_logits
 
-from likewise.benchmarks.measure import MEBIBYTE, mebibytes_alone, peak_bytes, side_by_side
+from likewise.benchmarks.measure import MEBIBYTE, Outcome, mebibytes_alone, peak_bytes, side_by_side
 from likewise.errors import InputError
-from likewise.machine import machine
 from likewise.networks import VGG, PairHead, SimilarityModule
 from likewise.networks.vgg import STAGES
+from likewise.storage.machine import machine
 from likewise.training.batches import channels_last
 
 BATCH, HIDDEN, REPEATS = 100, 4096, 5
@@ -174,6 +174,11 @@ def step_mebibytes(name: str, b: int, hidden: int) -> float:
     before = peak_bytes()
     trainee.step(b)
     return (peak_bytes() - before + trainee.gradient_bytes()) / MEBIBYTE
+
+
+def run(repeats: int) -> Outcome:
+    comparison = compare(repeats=repeats)
+    return record(comparison), report(comparison)
 
 
 if __name__ == "__main__":

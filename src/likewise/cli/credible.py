@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from likewise.pairs import Posterior, Rates, Suspect
+    from likewise.pairs import Posterior, Suspect
 
-UNNAMED = "(unnamed)"  # annotator, where others have names
 SHOWN = 20  # suspects, annotators and outliers
 ENOUGH = 20  # answers that could contradict others, to call it chance where they are not borne out
 LINKS = 12  # a longer chain is cut in the middle
@@ -21,26 +20,12 @@ def claims(posterior: Posterior) -> bool:
 
 def credible_record(posterior: Posterior, suspects: Sequence[Suspect]) -> dict[str, Any]:
     """What --json prints, as docs/json.md describes it."""
-    rates = posterior.rates
+    from likewise.pairs.credible import credible_facts
+
+    facts = credible_facts(posterior)
     return {
-        "supported": posterior.supported,
-        "share_wrong": posterior.share_wrong,
-        "interval": list(posterior.share_wrong_interval),
-        "classes": posterior.n_classes,
-        "rates": [
-            {
-                "annotator": name,
-                "answers": int(rates.n_answers[place]),
-                "false_different": float(rates.false_different[place]),
-                "false_different_interval": rates.false_different_interval[place].tolist(),
-                "false_same": float(rates.false_same[place]),
-                "false_same_interval": rates.false_same_interval[place].tolist(),
-                "random": bool(rates.random[place]),
-                "reversed": bool(rates.reversed[place]),
-            }
-            for place, name in enumerate(rates.annotators)
-        ],
-        "likely_wrong": int((posterior.right < 0.5).sum()),
+        **facts,
+        "outliers": [posterior.pairs.name(item) for item in facts["outliers"]],
         "suspects": [
             {
                 "place": suspect.line,
@@ -54,27 +39,26 @@ def credible_record(posterior: Posterior, suspects: Sequence[Suspect]) -> dict[s
             }
             for suspect in suspects
         ],
-        "outliers": [posterior.pairs.name(item) for item in posterior.outliers().tolist()]
-        if posterior.supported
-        else [],
     }
 
 
 def credible_report(posterior: Posterior, suspects: Sequence[Suspect]) -> Iterator[str]:
     """The lines to print. Where answers do not bear each other out, that is said, and nothing more is claimed."""
+    from likewise.pairs.credible import credible_facts
+    from likewise.pairs.credible_words import share_in_words
+
+    facts = credible_facts(posterior)
     if not claims(posterior):
         yield "\nWhich answers are wrong cannot be told: they do not bear each other out more than chance would."
         yield "  Ask more about the same items, so that answers can be checked against others."
-        yield from _verdicts(posterior.rates)
+        yield from verdicts(facts["rates"])
         return
-    low, high = posterior.share_wrong_interval
     if not posterior.supported:
         yield "\nToo few answers bear on each other to say how many are wrong; 1 in 10 is assumed."
     else:
-        share = f"{_percent(posterior.share_wrong)} of the answers look wrong"
-        yield f"\nAbout {share} ({100 * low:.0f} to {100 * high:.0f})."
-        yield from _rates(posterior.rates)
-    yield from _verdicts(posterior.rates)
+        yield f"\n{share_in_words(facts)}."
+        yield from rates_table(facts["rates"])
+    yield from verdicts(facts["rates"])
 
     n_wrong = int((posterior.right < 0.5).sum())
     if not n_wrong:
@@ -95,37 +79,24 @@ def credible_report(posterior: Posterior, suspects: Sequence[Suspect]) -> Iterat
         yield f"  {names}{more}"
 
 
-def _rates(rates: Rates) -> Iterator[str]:
-    names = [name or UNNAMED for name in rates.annotators[:SHOWN]]
-    if len(rates.annotators) == 1 and not rates.annotators[0]:
-        names = ["everybody"]
+def rates_table(rates: Sequence[Mapping[str, Any]]) -> Iterator[str]:
+    """A row for each annotator, of the first ones."""
+    from likewise.pairs.credible_words import names_of, rate_in_words
+
+    names = names_of(rates)[:SHOWN]
     width = max(len("annotator"), *map(len, names))
     yield f"  {'annotator':<{width}}    answers {'false different':>22} {'false same':>22}"
-    for place, name in enumerate(names):
-        figures = []
-        for rate, interval in (
-            (rates.false_different, rates.false_different_interval),
-            (rates.false_same, rates.false_same_interval),
-        ):
-            low, high = (100 * bound for bound in interval[place])
-            figures.append(f"{100 * rate[place]:.1f} % ({low:.1f} to {high:.1f})")
-        yield f"  {name:<{width}} {rates.n_answers[place]:>10,} {figures[0]:>22} {figures[1]:>22}"
-    if len(rates.annotators) > len(names):
-        yield f"  and {len(rates.annotators) - len(names):,} more annotators"
+    for name, rate in zip(names, rates, strict=False):
+        figures = [rate_in_words(rate, kind) for kind in ("false_different", "false_same")]
+        yield f"  {name:<{width}} {rate['answers']:>10,} {figures[0]:>22} {figures[1]:>22}"
+    if len(rates) > len(names):
+        yield f"  and {len(rates) - len(names):,} more annotators"
 
 
-def _verdicts(rates: Rates) -> Iterator[str]:
+def verdicts(rates: Sequence[Mapping[str, Any]]) -> Iterator[str]:
     """A sentence on each annotator who looks random or reversed."""
-    for place, name in enumerate(rates.annotators):
-        who = name or ("Everybody" if len(rates.annotators) == 1 else UNNAMED)
-        if rates.reversed[place]:
-            yield f"  {who} answers the wrong way round; what they say is taken as its opposite."
-        elif rates.random[place] and rates.says_same[place] in (0, 1):
-            said = "same" if rates.says_same[place] else "different"
-            yield f'  {who} says "{said}" whatever the pair; their answers count for next to nothing.'
-        elif rates.random[place]:
-            yield f"  {who} looks random; their answers count for next to nothing."
+    from likewise.pairs.credible_words import names_of, verdict_on
 
-
-def _percent(share: float) -> str:
-    return f"{100 * share:.0f} %" if share >= 0.01 or share == 0 else f"{100 * share:.1f} %"
+    for name, rate in zip(names_of(rates), rates, strict=True):
+        if verdict := verdict_on(rate):
+            yield f"  {name} {verdict}."

@@ -32,7 +32,7 @@ def get(
 @app.command("list")
 def list_sets(data: Data = None) -> None:
     """Show which sets are there, and where."""
-    from likewise.datasets.found import survey
+    from likewise.datasets.download import survey
     from likewise.datasets.places import get_command
 
     typer.echo("digits        embedded in scikit-learn")

@@ -39,9 +39,8 @@ def read_few_labels(path: Path) -> FewLabels:
     """The ids are in the column that a table of items has them in, the labels in the one called label or class."""
     import pyarrow.compute as pc
 
-    from likewise.datasets.csv_rows import CsvRows
-    from likewise.datasets.parquet_rows import ParquetRows
     from likewise.datasets.table import ID_NAMES, LABEL_NAMES
+    from likewise.datasets.table_rows import CsvRows, ParquetRows
 
     if not path.is_file():
         raise InputError(f"{path} {'is no file' if path.exists() else 'does not exist'}; give a table of labels.")

@@ -4,19 +4,28 @@ from __future__ import annotations
 
 import dataclasses
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from likewise.cli import fitted
-from likewise.cli.fitting import Told, class_sizes, fit_into, items_in_words, next_commands, unused_outputs
-from likewise.cli.items import Given, close_answers, find_answers, is_too_large
+from likewise.cli.credible import rates_table, verdicts
+from likewise.cli.items import (
+    NOT_THE_MODELS,
+    Given,
+    are_large,
+    close_answers,
+    find_answers,
+    open_to_learn,
+    read_answers,
+)
 from likewise.cli.options import (
     ANSWERS,
     BatchSize,
     Device,
+    EncoderName,
     Grey,
     ItemsPath,
     LearningRate,
@@ -28,15 +37,19 @@ from likewise.cli.options import (
     Size,
     Strict,
     SyncBatchNorm,
+    TextColumns,
     UnitLength,
 )
 from likewise.cli.processes import take_part
+from likewise.cli.run import open_run
+from likewise.cli.words import class_sizes, items_in_words, next_commands, unused_outputs
 from likewise.errors import InputError
 
 if TYPE_CHECKING:
-    from likewise.datasets import ItemStream
     from likewise.estimators import PairClassifier
     from likewise.pairs import LargeAnswers, Pairs
+
+NOISE = ("auto", "annotators", "confusion", "learn")
 
 
 def fit(
@@ -58,8 +71,9 @@ def fit(
     noise: Annotated[
         str,
         typer.Option(
-            metavar="auto|learn|RATE",
-            help="The rate of wrong answers: learned, given, or (auto) learned where answers contradict one another.",
+            metavar="auto|annotators|confusion|learn|RATE",
+            help="The rate of wrong answers: learned for each annotator, all answers judged together (auto) or pair "
+            "by pair (annotators); for each two classes (confusion); for all (learn); or given. 0: none is wrong.",
         ),
     ] = "auto",
     group_first: Annotated[
@@ -74,6 +88,8 @@ def fit(
     patience: Annotated[
         int, typer.Option(min=0, help="Epochs without a better held-out loss before a stage ends; 0: never.")
     ] = 0,
+    encoder: EncoderName = "auto",
+    text: TextColumns = None,
     unit_length: UnitLength = False,
     size: Size = 32,
     grey: Grey = False,
@@ -87,6 +103,7 @@ def fit(
 ) -> None:
     """Learn classes from same-or-different answers about your items."""
     take_part(processes, sync_batch_norm)
+
     arguments = {
         "classes": classes,
         "network": network,
@@ -99,39 +116,40 @@ def fit(
         "held_out": held_out,
         "patience": patience,
         "unit_length": unit_length,
+        "encoder": encoder,
+        "text": text,
         "size": size,
         "grey": grey,
         "seed": seed,
         "device": device,
         "precision": precision,
     }
-    fit_into(
-        out,
-        items,
-        Told(pairs, lambda stream: _read(pairs, stream, out, arguments), _unit, fitted.answers_sha256),
-        lambda given, answers: _learn(items, given, answers, out, arguments),
-        command="fit",
-        arguments=arguments,
-        strict=strict,
-        on_disk=on_disk,
-    )
-
-
-def _read(
-    path: Path, stream: ItemStream, out: Path, arguments: dict[str, Any]
-) -> Callable[[Given], Pairs | LargeAnswers]:
-    from likewise.pairs import Pairs
-    from likewise.pairs.large import memory_for
-
-    begun, closed = (out / "fit.json").exists(), (out / "answers").exists()
-    if closed if begun else is_too_large(memory_for(path)):  # a run goes on as it was begun, wherever it does
-        if arguments["noise"] not in (0, "auto"):
-            raise InputError(f"{path} is too large to be read whole, which --noise needs; leave it out.")
-        return lambda given: close_answers(path, given, out / "answers", arguments["held_out"], arguments["seed"])
-    answers = Pairs.read(path)
-    if stream.names:
-        answers.index(stream.names)
-    return lambda given: find_answers(_merged(answers), given)
+    with open_run(out, "fit", arguments) as run:
+        stream = open_to_learn(
+            items,
+            encoder=encoder,
+            text=text,
+            size=size,
+            grey=grey,
+            strict=strict,
+            network=network,
+            device=device,
+        )
+        large = are_large(pairs, out)
+        if large and arguments["noise"] not in (0, "auto"):
+            raise InputError(f"{pairs} is too large to be read whole, which --noise needs; leave it out.")
+        answers = None if large else read_answers(pairs, stream)
+        if run.was_finished([pairs], items, stream):
+            return
+        given = run.read(items, stream, on_disk=on_disk, strict=strict)
+        if answers is None:
+            placed: Pairs | LargeAnswers = close_answers(pairs, given, out / "answers", held_out, seed)
+        else:
+            by_annotator = arguments["noise"] in ("auto", "annotators")
+            placed = find_answers(answers if by_annotator else _merged(answers), given)
+        if not run.begin(items, given, pairs, unit=placed.source.unit, sha256=fitted.answers_sha256(placed)):
+            return
+        _learn(items, given, placed, out, arguments)
 
 
 def _merged(answers: Pairs) -> Pairs:
@@ -145,32 +163,26 @@ def _merged(answers: Pairs) -> Pairs:
     return merged
 
 
-def _unit(answers: Pairs | LargeAnswers) -> str:
-    return answers.source.unit
-
-
-def _noise(text: str) -> float | Literal["auto", "learn"]:
-    if text == "auto":
-        return "auto"
-    if text == "learn":
-        return "learn"
+def _noise(text: str) -> float | str:
+    if text in NOISE:
+        return text
     try:
         rate = float(text)
     except ValueError:
         rate = -1.0
     if not 0 <= rate < 0.5:
-        raise InputError(f"--noise must be auto, learn, or a rate from 0 to below 0.5, got {text!r}.")
+        raise InputError(f"--noise must be {', '.join(NOISE)}, or a rate from 0 to below 0.5, got {text!r}.")
     return rate
 
 
-def _learn(items: Path, given: Given, answers: Pairs | LargeAnswers, out: Path, arguments: dict[str, Any]) -> list[str]:
-    """Train, and write what came of it; metrics.json comes last and so says that the run is whole."""
+def _learn(items: Path, given: Given, answers: Pairs | LargeAnswers, out: Path, arguments: dict[str, Any]) -> None:
+    """Train, write the files and print the outcome; metrics.json comes last and says that the run is finished."""
     import numpy as np
 
     from likewise.estimators import PairClassifier
     from likewise.pairs import Pairs
-    from likewise.training import write_json
-    from likewise.training.run_folder import write_history
+    from likewise.storage.records import write_json
+    from likewise.storage.run_folder import write_history
 
     if arguments["classes"] is not None and arguments["classes"] > len(given.items):
         raise InputError(f"--classes is {arguments['classes']}, but there are {len(given.items)} items; give fewer.")
@@ -178,10 +190,11 @@ def _learn(items: Path, given: Given, answers: Pairs | LargeAnswers, out: Path, 
         typer.echo(line)
     if isinstance(answers, Pairs):
         _warn_of_self_pairs(answers)
-    told = {name: value for name, value in arguments.items() if name not in ("classes", "size", "grey", "seed")}
+    told = {name: value for name, value in arguments.items() if name not in NOT_THE_MODELS}
     model = PairClassifier(
         arguments["classes"],
         **told,
+        encoder=given.encoder_name,
         image_size=arguments["size"],
         random_state=arguments["seed"],
         verbose=True,
@@ -190,11 +203,13 @@ def _learn(items: Path, given: Given, answers: Pairs | LargeAnswers, out: Path, 
     model.fit(given.X, pairs=dataclasses.replace(answers, ids=None) if isinstance(answers, Pairs) else answers)
     metrics = _metrics(model, given, out)
     written = answers if isinstance(answers, Pairs) else answers.some(given.items.ids)
-    fitted.write_answers(out / "answers.parquet", written, np.isin(written.lines, model.held_out_.lines))
+    held_out = np.isin(written.lines, model.held_out_.lines)
+    fitted.write_answers(out / "answers.parquet", written, held_out, model.p_wrong_)
     write_history(out / "history.csv", model.history_)
     model.save(out)
     write_json(out / "metrics.json", metrics)
-    return list(_outcome(out, model, metrics))
+    for line in _outcome(out, model, metrics):
+        typer.echo(line)
 
 
 def _metrics(model: PairClassifier, given: Given, out: Path) -> dict[str, Any]:
@@ -224,11 +239,25 @@ def _metrics(model: PairClassifier, given: Given, out: Path) -> dict[str, Any]:
         "class_sizes": dict(zip(found.tolist(), sizes.tolist(), strict=True)),
         "unused_outputs": model.unused_outputs_,
         "noise": model.noise_,
+        "answers": model.credibility_,
+        "mixed_up": _mixed_up(model),
         "stage": "unlabelled" if model.unlabelled_ else "answers",
         "grouped": model.grouped_,
         "starts": len(list(out.glob("stages/start-*"))),
         "seconds": fitted.training_seconds(out),
     }
+
+
+def _mixed_up(model: PairClassifier) -> list[dict[str, Any]] | None:
+    """The classes that answers mix up, most often first; None where that was not learned."""
+    from likewise.estimators.wrong_answers import mixed_up
+
+    if model.confusion_ is None:
+        return None
+    return [
+        {"classes": [one, other], "called_same": share}
+        for one, other, share in mixed_up(model.confusion_, model.outputs_)
+    ]
 
 
 def _warn_of_self_pairs(answers: Pairs) -> None:
@@ -260,8 +289,7 @@ def _outcome(out: Path, model: PairClassifier, metrics: dict[str, Any]) -> Itera
     yield f"\nFound {len(model.classes_)} classes{unused_outputs(model.unused_outputs_, model.n_outputs_)}:"
     yield from class_sizes(model.classes_.tolist(), sizes)
     yield f"\n{_held_out_in_words(metrics['held_out'])}"
-    if metrics["noise"]:
-        yield f"The rate of wrong answers is taken to be {100 * metrics['noise']:.1f} %."
+    yield from _wrong_answers(metrics)
     if model.grouped_:
         yield "The items show the classes: the network began with groups on which the items and the answers agree."
     if model.unlabelled:
@@ -270,6 +298,26 @@ def _outcome(out: Path, model: PairClassifier, metrics: dict[str, Any]) -> Itera
         yield f"The pairs that nobody answered {used}{chosen if metrics['held_out']['answers'] else ''}."
     yield f"\nWrote {out} in {metrics['seconds']:.0f} seconds of training. Next:"
     yield from next_commands(out, "fit")
+
+
+def _wrong_answers(metrics: dict[str, Any]) -> Iterator[str]:
+    """How many answers look wrong, and whose."""
+    from likewise.pairs.credible_words import mixed_up_in_words, wrong_in_words
+
+    facts = metrics["answers"]
+    if metrics["mixed_up"] is not None:
+        yield mixed_up_in_words(metrics["mixed_up"])
+    if facts is None:
+        if metrics["noise"]:
+            yield f"The rate of wrong answers is taken to be {100 * metrics['noise']:.1f} %."
+        return
+    yield wrong_in_words(facts)
+    if facts["supported"] and len(facts["rates"]) > 1:
+        yield from rates_table(facts["rates"])
+        yield from verdicts(facts["rates"])
+    if n := len(facts["outliers"]):
+        what = "1 item fits" if n == 1 else f"{n:,} items fit"
+        yield f"{what} no class, or more than one; the report shows {'it' if n == 1 else 'them'}."
 
 
 def _held_out_in_words(measured: dict[str, Any]) -> str:

@@ -4,8 +4,8 @@ fit.json           what was fitted to what; the first file of all
 items/             where the items do not fit into memory: their rows, as `keep_on_disk` leaves them; may be deleted
 answers/           of `fit`, where the answers do not fit into memory: their closure, as `write_large` leaves it
 stages/            the checkpoints of the training, so that the same command goes on where it was
-answers.parquet    of `fit`: left, right, same, weight, line (where the answer stands in its file), held_out; a sample
-                   where they are many
+answers.parquet    of `fit`: left, right, same, weight, annotator (where they are named), line (where the answer stands
+                   in its file), held_out, p_wrong (where it was judged); a sample where they are many
 labels.parquet     of `semi`: id (the row number of an item without one), label, held_out
 similarity/        of `discover`: the similarity network, as `SimilarityNetwork.load` reads it; fit for other piles too
 classes.csv        of `discover`: id, class, probability of each item
@@ -23,9 +23,10 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from likewise import __version__
+from likewise.cli.options import text_columns
 from likewise.errors import InputError
 
 if TYPE_CHECKING:
@@ -44,13 +45,15 @@ TOLD = {"fit": "answers", "semi": "labels", "discover": "known items or similari
 FURTHER = {
     "fit": ("answers.parquet",),
     "semi": ("labels.parquet",),
-    "discover": ("similarity/similarity.safetensors", "similarity/similarity.json", "classes.csv"),
+    "discover": ("similarity/similarity.safetensors", "similarity/similarity.json", "discoverer.json", "classes.csv"),
 }
 
 
 LATER = {
     "precision": "auto",
     "unit_length": False,
+    "encoder": "auto",
+    "text": None,
 }  # arguments that earlier versions did not have, and what stands for them there
 
 RECORD: dict[str, Any] = {
@@ -88,15 +91,14 @@ class Fit:
         return TOLD[self.command]
 
     def write(self, run: Path) -> None:
-        from likewise.training import write_json
+        from likewise.storage.records import write_json
 
         write_json(run / "fit.json", {"format": FORMAT, "likewise": __version__, **dataclasses.asdict(self)})
 
 
 def read_fit(run: Path) -> Fit | None:
     """What fit.json says; None where there is none."""
-    from likewise.training import read_json
-    from likewise.training.record_form import check_record
+    from likewise.storage.records import check_record, read_json
 
     path = run / "fit.json"
     if not path.exists():
@@ -133,9 +135,11 @@ def items_of(run: Path, given: Path | None) -> Path:
 
 
 def columns_of(run: Path, model: NetworkClassifier) -> tuple[str, ...]:
-    """The columns of a table that the model takes; none where it was not fitted to a table."""
+    """The columns of a table that the model takes, of features or text; none where it was not fitted to a table."""
     fit = read_fit(run)
-    return tuple(getattr(model, "feature_names_in_", ())) if fit is None else fit.columns
+    if fit is None:
+        return tuple(getattr(model, "feature_names_in_", ()))
+    return text_columns(fit.arguments.get("text")) or fit.columns
 
 
 def files_of(command: str) -> tuple[str, ...]:
@@ -149,7 +153,7 @@ def is_finished(run: Path, command: str) -> bool:
 
 def refuse_other_arguments(run: Path, old: Fit | None, command: str, arguments: dict[str, Any]) -> None:
     """Refuse a folder that holds something else than this fit."""
-    from likewise.training.run_folder import first_difference, plain
+    from likewise.storage.records import as_json, first_difference
 
     if old is None:
         if run.is_dir() and any(path.name not in KEPT and not path.name.startswith(".") for path in run.iterdir()):
@@ -157,7 +161,7 @@ def refuse_other_arguments(run: Path, old: Fit | None, command: str, arguments: 
         return
     if old.command != command:
         raise InputError(f"{run} was begun by `likewise {old.command}`; give --out another folder.")
-    difference = first_difference({**LATER, **old.arguments}, plain(arguments))
+    difference = first_difference({**LATER, **old.arguments}, as_json(arguments))
     if difference:
         name, was, now = difference
         option = "--" + name.replace("_", "-")
@@ -176,7 +180,7 @@ def refuse_other_data(run: Path, old: Fit | None, new: Fit) -> None:
 @contextmanager
 def nothing_left(run: Path) -> Iterator[None]:
     """After an error before there is a fit.json, no folder that was made for it."""
-    from likewise.files import is_writer
+    from likewise.storage.atomic_files import is_writer
 
     made = not run.exists()
     try:
@@ -193,11 +197,11 @@ def nothing_left(run: Path) -> Iterator[None]:
 @contextmanager
 def begun(run: Path, fit: Fit) -> Iterator[None]:
     """The folder with its fit.json, kept from other processes; gone again if all fails before a checkpoint."""
-    from likewise.files import is_writer
-    from likewise.training.run_folder import reserved
+    from likewise.storage.atomic_files import is_writer
+    from likewise.storage.run_folder import lock_folder
 
     first = not (run / "fit.json").exists()
-    with reserved(run):
+    with lock_folder(run):
         try:
             fit.write(run)
             yield
@@ -210,8 +214,7 @@ def begun(run: Path, fit: Fit) -> Iterator[None]:
 
 def training_seconds(run: Path) -> float:
     """Of all stages, however often they were stopped."""
-    from likewise.training import read_json
-    from likewise.training.record_form import check_record
+    from likewise.storage.records import check_record, read_json
 
     total = 0.0
     for path in sorted(run.glob("stages/*/metrics.json")):
@@ -239,6 +242,9 @@ def answers_sha256(answers: Pairs | LargeAnswers) -> str:
     for pairs in (answers,) if isinstance(answers, Pairs) else (answers.sample, answers.held_out):
         for column in (pairs.left, pairs.right, pairs.same, pairs.weight):
             found.update(column.tobytes())
+        if pairs.annotator is not None:
+            found.update(pairs.annotator.tobytes())
+            found.update("\n".join(pairs.annotators).encode(errors="surrogateescape"))
     if not isinstance(answers, Pairs):
         found.update(answers.closure.component.data)
         found.update(answers.closure.different_keys.data)
@@ -254,12 +260,14 @@ def stamp(paths: Iterable[Path]) -> str:
     return found.hexdigest()
 
 
-def write_answers(path: Path, pairs: Pairs, held_out: NDArray[np.bool_]) -> None:
-    """All answers, as `Pairs.read` takes them, and two columns of our own."""
+def write_answers(
+    path: Path, pairs: Pairs, held_out: NDArray[np.bool_], p_wrong: NDArray[np.float64] | None = None
+) -> None:
+    """All answers, as `Pairs.read` takes them, and columns of our own."""
     import pyarrow as pa
     import pyarrow.parquet
 
-    from likewise.files import replacing
+    from likewise.storage.atomic_files import open_atomically
 
     ids = None if pairs.ids is None else pa.array(pairs.ids, pa.string())
 
@@ -267,27 +275,39 @@ def write_answers(path: Path, pairs: Pairs, held_out: NDArray[np.bool_]) -> None
         return pa.array(items) if ids is None else pa.DictionaryArray.from_arrays(pa.array(items, pa.int32()), ids)
 
     columns = {"left": names(pairs.left), "right": names(pairs.right), "same": pairs.same, "weight": pairs.weight}
-    table = pa.table({**columns, "line": pairs.lines, "held_out": held_out})
-    with replacing(path) as file:
-        pyarrow.parquet.write_table(table, file, store_schema=False)
+    if pairs.annotator is not None:
+        who = pa.array(pairs.annotators, pa.string())
+        columns["annotator"] = pa.DictionaryArray.from_arrays(pa.array(pairs.annotator, pa.int32()), who)
+    columns |= {"line": pairs.lines, "held_out": held_out}
+    if p_wrong is not None:
+        columns["p_wrong"] = p_wrong
+    with open_atomically(path) as file:
+        pyarrow.parquet.write_table(pa.table(columns), file, store_schema=False)
 
 
-def read_answers(run: Path, fit: Fit) -> tuple[Pairs, NDArray[np.int64]]:
-    """The answers, with their lines in the file they came from, and the lines of those that were held out."""
+class GivenAnswers(NamedTuple):
+    pairs: Pairs  # with their lines in the file they came from
+    held_out: NDArray[np.bool_]  # (m,)
+    p_wrong: NDArray[np.float64] | None  # (m,) where they were judged
+
+
+def read_answers(run: Path, fit: Fit) -> GivenAnswers:
+    """What `write_answers` wrote."""
     import pyarrow as pa
     import pyarrow.parquet
 
     from likewise.pairs import Pairs
-    from likewise.pairs.source import Source
+    from likewise.pairs.columns import Source
 
     path = run / "answers.parquet"
     pairs = Pairs.read_parquet(path)
     try:
-        further = pyarrow.parquet.read_table(path, columns=["line", "held_out"])
+        further = pyarrow.parquet.read_table(path)
         lines, held_out = (further[name].to_numpy() for name in ("line", "held_out"))
+        p_wrong = further["p_wrong"].to_numpy() if "p_wrong" in further.column_names else None
     except (pa.ArrowException, KeyError) as error:
         raise InputError(f"{path} was not written by `likewise fit`; fit again, into another folder.") from error
-    return dataclasses.replace(pairs, source=Source(lines, fit.told, fit.unit)), lines[held_out]
+    return GivenAnswers(dataclasses.replace(pairs, source=Source(lines, fit.told, fit.unit)), held_out, p_wrong)
 
 
 def labels_sha256(told: LabelledItems) -> str:
@@ -301,10 +321,10 @@ def write_labels(path: Path, told: LabelledItems, ids: Sequence[str], held_out: 
     import pyarrow as pa
     import pyarrow.parquet
 
-    from likewise.files import replacing
+    from likewise.storage.atomic_files import open_atomically
 
     names = [ids[place] for place in told.positions.tolist()] if ids else told.positions
-    with replacing(path) as file:
+    with open_atomically(path) as file:
         table = pa.table({"id": names, "label": told.labels.tolist(), "held_out": held_out})
         pyarrow.parquet.write_table(table, file, store_schema=False)
 

@@ -43,7 +43,7 @@ def landscape(
         str | None,
         typer.Option("--range", metavar="R|FROM,TO", help="How far; 1.0 by default, with --mutual -0.5,1.5."),
     ] = None,
-    n_items: Annotated[int, typer.Option(min=2, help="How many items the losses are over.")] = 1000,
+    n_items: Annotated[int, typer.Option(min=2, help="Number of items that the losses are over.")] = 1000,
     batch_size: BatchSize = 100,
     batch_norm: Annotated[
         Literal["recomputed", "stored"], typer.Option(help="Statistics of each batch at each point, or the run's own.")
@@ -98,7 +98,7 @@ def landscape(
         typer.echo(line)
     typer.echo(f"Wrote {out}.")
     if plot:
-        from likewise.reporting.surface_files import draw_surface
+        from likewise.reporting.surfaces import draw_surface
 
         for path in plot:
             with writing(path, "--plot"):
@@ -136,7 +136,7 @@ def _fitted(
     """Runs of `fit`, on the answers of the first."""
     from likewise.estimators import PairClassifier
     from likewise.estimators.inputs import of_unit_length
-    from likewise.landscape.fixed_batches import answered_batches
+    from likewise.landscape.losses import answered_batches
 
     fits = [require_fit(run) for run in runs]
     models = [PairClassifier.load(run) for run in runs]

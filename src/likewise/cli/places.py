@@ -32,7 +32,7 @@ def writing(path: Path, option: str) -> Iterator[None]:
     try:
         yield
     except OSError as error:
-        from likewise.files import failed_to_write
+        from likewise.storage.atomic_files import failed_to_write
 
         reason, again = error.strerror or error, "set that right and run the same command again"
         if not failed_to_write(error):

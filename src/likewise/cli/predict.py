@@ -11,8 +11,16 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from likewise.cli.fitted import columns_of
-from likewise.cli.items import check_shape, features_or_images, list_broken, open_for
-from likewise.cli.options import ItemsPath, Processes, RunFolder, Strict
+from likewise.cli.items import check_shape, features_or_images, list_broken, open_for, share_out
+from likewise.cli.options import (
+    EncoderMoved,
+    ItemsPath,
+    Processes,
+    RunFolder,
+    Strict,
+    TextColumns,
+    text_columns,
+)
 from likewise.cli.places import check_file, writing
 from likewise.cli.predictions import prediction_rows, write_csv, write_parquet
 from likewise.cli.processes import take_part
@@ -35,6 +43,8 @@ def predict(
     probabilities: Annotated[
         bool, typer.Option("--probabilities", help="Write the probability of every class, in a column each.")
     ] = False,
+    encoder: EncoderMoved = None,
+    text: TextColumns = None,
     strict: Strict = False,
     batch_size: Annotated[int, typer.Option(min=1, help="Items per batch: so many are in memory.")] = 1000,
     processes: Processes = 1,
@@ -48,16 +58,18 @@ def predict(
         raise InputError(f"{out} holds the items; give --out another name.")
 
     from likewise.estimators import load_classifier
-    from likewise.files import replacing
+    from likewise.storage.atomic_files import open_atomically
 
     model = load_classifier(run)
-    stream = open_for(model, items, columns=columns_of(run, model), strict=strict, chunk=batch_size)
+    columns = text_columns(text) or columns_of(run, model)
+    stream = open_for(model, items, columns=columns, strict=strict, chunk=batch_size, encoder=encoder)
+    share_out(stream)
     tables = _predictions(model, stream, items, every=probabilities)
     if printed:
         n = write_csv(sys.stdout.buffer, tables)
         sys.stdout.buffer.flush()
     else:
-        with writing(out, "--out"), replacing(out) as file:
+        with writing(out, "--out"), open_atomically(out) as file:
             n = (write_csv if out.suffix.lower() == ".csv" else write_parquet)(file, tables)
     list_broken(stream.broken)
     done = "Printed" if printed else f"Wrote {out}:"
@@ -73,7 +85,7 @@ def _predictions(model: NetworkClassifier, stream: ItemStream, path: Path, *, ev
     from rich.console import Console
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
-    from likewise.distributed import sharing, whole
+    from likewise.distributed import gather_batch, sharing
 
     console, row = Console(stderr=True), 0
     texts = [TextColumn(text) for text in ("items", "left")]
@@ -83,7 +95,7 @@ def _predictions(model: NetworkClassifier, stream: ItemStream, path: Path, *, ev
         for items in stream:
             with sharing(len(items)) as own:
                 rows = features_or_images(check_shape(items, model, path))[own.rows]
-                probabilities = whole(torch.from_numpy(model.predict_proba(rows))).numpy()  # (b, classes)
+                probabilities = gather_batch(torch.from_numpy(model.predict_proba(rows))).numpy()  # (b, classes)
             columns = zip(model.classes_.tolist(), probabilities.T, strict=True) if every else ()
             further = {f"probability_{name}": column for name, column in columns}
             yield prediction_rows(items, model.classes_[probabilities.argmax(1)], probabilities.max(1), row, further)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -10,11 +10,11 @@ import typer
 
 from likewise.cli import fitted
 from likewise.cli.few_labels import LabelledItems, find_labels, positions, read_few_labels
-from likewise.cli.fitting import Told, class_sizes, fit_into, items_in_words, next_commands
-from likewise.cli.items import Given
+from likewise.cli.items import NOT_THE_MODELS, Given, open_to_learn
 from likewise.cli.options import (
     BatchSize,
     Device,
+    EncoderName,
     Grey,
     ItemsPath,
     LearningRate,
@@ -27,12 +27,14 @@ from likewise.cli.options import (
     Size,
     Strict,
     SyncBatchNorm,
+    TextColumns,
     UnitLength,
 )
 from likewise.cli.processes import take_part
+from likewise.cli.run import open_run
+from likewise.cli.words import class_sizes, items_in_words, next_commands
 
 if TYPE_CHECKING:
-    from likewise.datasets import ItemStream
     from likewise.estimators import SemiSupervisedClassifier
 
 REMEDY = "Correct it, or leave it out."
@@ -58,6 +60,8 @@ def semi(
     held_out: Annotated[
         float, typer.Option(min=0, max=0.5, help="The share of the labels that is kept back to measure with.")
     ] = 0.0,
+    encoder: EncoderName = "auto",
+    text: TextColumns = None,
     unit_length: UnitLength = False,
     size: Size = 32,
     grey: Grey = False,
@@ -71,6 +75,7 @@ def semi(
 ) -> None:
     """Learn classes from a few labels and many items without one."""
     take_part(processes, sync_batch_norm)
+
     arguments = {
         "method": method,
         "classes": classes,
@@ -81,81 +86,89 @@ def semi(
         "epsilon": epsilon,
         "held_out": held_out,
         "unit_length": unit_length,
+        "encoder": encoder,
+        "text": text,
         "size": size,
         "grey": grey,
         "seed": seed,
         "device": device,
         "precision": precision,
     }
-    fit_into(
-        out,
-        items,
-        Told(labels, lambda stream: _read(labels, stream), lambda _: "row", fitted.labels_sha256),
-        lambda given, told: _learn(items, labels, given, told, out, arguments),
-        command="semi",
-        arguments=arguments,
-        strict=strict,
-        on_disk=on_disk,
-    )
-
-
-def _read(path: Path, stream: ItemStream) -> Callable[[Given], LabelledItems]:
-    few = read_few_labels(path)
-    if stream.names:
-        positions(few, stream.names, len(stream), REMEDY)
-    return lambda given: find_labels(few, given, REMEDY)
+    with open_run(out, "semi", arguments) as run:
+        stream = open_to_learn(
+            items,
+            encoder=encoder,
+            text=text,
+            size=size,
+            grey=grey,
+            strict=strict,
+            network=network,
+            device=device,
+        )
+        few = read_few_labels(labels)
+        if stream.names:  # a wrong id is refused before any image is read
+            positions(few, stream.names, len(stream), REMEDY)
+        if run.was_finished([labels], items, stream):
+            return
+        given = run.read(items, stream, on_disk=on_disk, strict=strict)
+        placed = find_labels(few, given, REMEDY)
+        if not run.begin(items, given, labels, unit="row", sha256=fitted.labels_sha256(placed)):
+            return
+        _learn(items, labels, given, placed, out, arguments)
 
 
 def _learn(
-    items: Path, labels: Path, given: Given, told: LabelledItems, out: Path, arguments: dict[str, Any]
-) -> list[str]:
-    """Train, and write what came of it; metrics.json comes last and so says that the run is whole."""
+    items: Path, labels: Path, given: Given, placed: LabelledItems, out: Path, arguments: dict[str, Any]
+) -> None:
+    """Train, write the files and print the outcome; metrics.json comes last and says that the run is finished."""
     import numpy as np
 
     from likewise.estimators import SemiSupervisedClassifier
-    from likewise.training import write_json
-    from likewise.training.run_folder import write_history
+    from likewise.storage.records import write_json
+    from likewise.storage.run_folder import write_history
 
     y = np.full(len(given.items), "", dtype=object)
-    y[told.positions] = told.labels
-    stated = {name: value for name, value in arguments.items() if name not in ("classes", "size", "grey", "seed")}
+    y[placed.positions] = placed.labels
+    stated = {name: value for name, value in arguments.items() if name not in NOT_THE_MODELS}
     model = SemiSupervisedClassifier(
         **stated,
         n_classes=arguments["classes"],
+        encoder=given.encoder_name,
         image_size=arguments["size"],
         random_state=arguments["seed"],
         verbose=True,
         run=out / "stages",
     )
     typer.echo(items_in_words(items, given))
-    typer.echo(f"{labels}: {len(told):,} labels of {len(np.unique(told.labels)):,} classes")
+    typer.echo(f"{labels}: {len(placed):,} labels of {len(np.unique(placed.labels)):,} classes")
     typer.echo(f"Learning by {model.method}; Ctrl-C stops, and the same command goes on.")
     model.fit(given.X, y)
-    held_out = np.isin(told.positions, model.held_out_)
-    metrics = _metrics(model, given, told, held_out, out)
-    fitted.write_labels(out / "labels.parquet", told, given.items.ids, held_out)
+    held_out = np.isin(placed.positions, model.held_out_)
+    metrics = _metrics(model, given, placed, held_out, out)
+    fitted.write_labels(out / "labels.parquet", placed, given.items.ids, held_out)
     write_history(out / "history.csv", model.history_)
     model.save(out)
     write_json(out / "metrics.json", metrics)
-    return list(_outcome(out, metrics))
+    for line in _outcome(out, metrics):
+        typer.echo(line)
 
 
 def _metrics(
-    model: SemiSupervisedClassifier, given: Given, told: LabelledItems, held_out: Any, out: Path
+    model: SemiSupervisedClassifier, given: Given, placed: LabelledItems, held_out: Any, out: Path
 ) -> dict[str, Any]:
     import numpy as np
 
     from likewise.evaluation import wilson
 
     said = model.predict(given.X)
-    right = said[told.positions] == told.labels  # (m,)
+    right = said[placed.positions] == placed.labels  # (m,)
     n, hits = int(held_out.sum()), int(right[held_out].sum())
     found, sizes = np.unique(said, return_counts=True)
     return {
         "method": model.method_,
         "labels": model.n_labelled_,
         "labels_denied": int((~right[~held_out]).sum()),
-        "unlabelled": len(given.items) - len(told),
+        "unlabelled": len(given.items) - len(placed),
         "held_out": {
             "labels": n,
             "right": hits,

@@ -4,28 +4,29 @@ from __future__ import annotations
 
 import hashlib
 import warnings
-from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
 from likewise.cli.fitted import items_sha256
-from likewise.cli.fitting import Told
-from likewise.cli.items import Given, in_words, open_for
+from likewise.cli.items import Given, in_words, list_broken, share_out
 from likewise.errors import InputError
 
 if TYPE_CHECKING:
     from likewise.datasets import Items, ItemStream
+    from likewise.encoders import Encoder
     from likewise.estimators import SimilarityNetwork
 
 
 @dataclass(frozen=True)
 class Images:
-    """How image files are to be read."""
+    """How image files and texts are to be read."""
 
     size: int
     grey: bool
     strict: bool
+    encoder: Encoder | None = None  # through which they are seen, or texts are
+    text: tuple[str, ...] = ()  # the columns of a table that hold texts
 
     @property
     def channels(self) -> Literal[1, 3]:
@@ -51,7 +52,7 @@ class Teacher:
 
     def sha256(self) -> str:
         if self.known is None:
-            return hashlib.sha256(_network_files(self.path)[0].read_bytes()).hexdigest()
+            return hashlib.sha256(saved_files(self.path)[0].read_bytes()).hexdigest()
         found = hashlib.sha256(items_sha256(self.known).encode())
         found.update(self.known.labels.numpy().tobytes())
         found.update("\n".join(self.known.class_names).encode(errors="surrogateescape"))
@@ -59,39 +60,46 @@ class Teacher:
         return found.hexdigest()
 
 
-def known_items(path: Path, unknown: Path, images: Images, n_classes: int | None, grouped: bool) -> Told[Teacher]:
-    """Labelled items as the teacher; the pile is read in their form."""
+def known_files(path: Path, images: Images) -> list[Path]:
+    """The files that known items are read from: the images or texts of a folder, or the one that was named."""
+    from likewise.datasets import open_items
+    from likewise.encoders.stream import open_encoded
 
-    def open_pile(pile: Path) -> ItemStream:
-        from likewise.datasets import open_items
-        from likewise.datasets.table import SUFFIXES, feature_columns
-
-        columns = feature_columns(path) if path.suffix.lower() in SUFFIXES else ()
-        return open_items(pile, size=images.size, channels=images.channels, strict=images.strict, columns=columns)
-
-    def read(pile: ItemStream) -> Callable[[Given], Teacher]:
-        _check_number(unknown, len(pile), n_classes)
-        return lambda given: _fitting(_read_known(path, images, grouped), unknown, given, n_classes)
-
-    return Told(path, read, _unit, Teacher.sha256, files=_item_files(path), open_items=open_pile)
+    if path.is_file():
+        return [path]
+    stream = open_items(path) if images.encoder is None else open_encoded(path, images.encoder)
+    return [path / name for name in stream.names]
 
 
-def saved_similarity(path: Path, unknown: Path, images: Images, n_classes: int | None) -> Told[Teacher]:
-    """A similarity network as the teacher, from its own folder or that of the run that learned it."""
+def saved_files(path: Path) -> list[Path]:
+    """The files of a similarity network, in its own folder or that of the run that learned it."""
+    from likewise.estimators.saved_similarity import NAMES
+
+    if not path.is_dir():
+        raise InputError(f"{path} is not a folder; give --similarity the one that an earlier run has it in.")
+    folder = next((folder for folder in (path, path / "similarity") if (folder / NAMES[0]).exists()), None)
+    if folder is None:
+        raise InputError(f"{path} holds no similarity network: {NAMES[0]} is missing; give a folder that has one.")
+    return [folder / name for name in NAMES]
+
+
+def open_like_known(unknown: Path, known: Path, images: Images) -> ItemStream:
+    """The pile, read in the form of the known items."""
+    from likewise.datasets import open_items
+    from likewise.datasets.table import SUFFIXES, feature_columns
+
+    if images.encoder is not None:
+        from likewise.encoders.stream import open_encoded
+
+        return open_encoded(unknown, images.encoder, text=images.text, strict=images.strict, verbose=True)
+    columns = feature_columns(known) if known.suffix.lower() in SUFFIXES else ()
+    return open_items(unknown, size=images.size, channels=images.channels, strict=images.strict, columns=columns)
+
+
+def read_similarity(path: Path) -> SimilarityNetwork:
     from likewise.estimators import SimilarityNetwork
 
-    files = _network_files(path)
-    network = SimilarityNetwork.load(files[0].parent)
-    teacher = Teacher(path, network=network)
-
-    def open_pile(pile: Path) -> ItemStream:
-        return open_for(network, pile, columns=getattr(network, "feature_names_in_", ()), strict=images.strict)
-
-    def read(pile: ItemStream) -> Callable[[Given], Teacher]:
-        _check_number(unknown, len(pile), n_classes)
-        return lambda given: _fitting(teacher, unknown, given, n_classes)
-
-    return Told(path, read, _unit, Teacher.sha256, files=files, open_items=open_pile)
+    return SimilarityNetwork.load(saved_files(path)[0].parent)
 
 
 def ignored_labels(path: Path, items: Items) -> str:
@@ -106,33 +114,14 @@ def ignored_labels(path: Path, items: Items) -> str:
     return "its labels are not looked at" if items.class_names else ""
 
 
-def _unit(teacher: Teacher) -> str:
-    return "row"
-
-
-def _item_files(path: Path) -> list[Path]:
-    """The files that items are read from: the images of a folder, or the one that was named."""
-    from likewise.datasets import open_items
-
-    return [path] if path.is_file() else [path / name for name in open_items(path).names]
-
-
-def _network_files(path: Path) -> list[Path]:
-    from likewise.estimators.saved_similarity import NAMES
-
-    if not path.is_dir():
-        raise InputError(f"{path} is not a folder; give --similarity the one that an earlier run has it in.")
-    folder = next((folder for folder in (path, path / "similarity") if (folder / NAMES[0]).exists()), None)
-    if folder is None:
-        raise InputError(f"{path} holds no similarity network: {NAMES[0]} is missing; give a folder that has one.")
-    return [folder / name for name in NAMES]
-
-
-def _read_known(path: Path, images: Images, grouped: bool) -> Teacher:
-    """Those with a label; the others are left out."""
+def read_known(path: Path, images: Images, grouped: bool) -> Teacher:
+    """Labelled items as the teacher; those without a label are left out."""
     from likewise.datasets import load_items
 
-    items = load_items(path, size=images.size, channels=images.channels, strict=images.strict, grouped=grouped)
+    if images.encoder is None:
+        items = load_items(path, size=images.size, channels=images.channels, strict=images.strict, grouped=grouped)
+    else:
+        items = _encoded(path, images, grouped)
     labelled = (items.labels >= 0).nonzero().flatten()
     if not len(labelled):
         how = (
@@ -154,9 +143,21 @@ def _read_known(path: Path, images: Images, grouped: bool) -> Teacher:
     return Teacher(path, known=items, groups=items.groups() if grouped else None)
 
 
-def _fitting(teacher: Teacher, unknown: Path, given: Given, n_classes: int | None) -> Teacher:
-    """The teacher, if the pile is of its form and not too small."""
-    _check_number(unknown, len(given.items), n_classes)
+def _encoded(path: Path, images: Images, grouped: bool) -> Items:
+    from likewise.datasets.items import collect
+    from likewise.encoders.stream import open_encoded
+
+    assert images.encoder is not None
+    options = {"text": images.text, "strict": images.strict, "grouped": grouped}
+    stream = open_encoded(path, images.encoder, **options, verbose=True)  # type: ignore[arg-type]
+    share_out(stream)
+    items = collect(stream)
+    list_broken(stream.broken)
+    return items
+
+
+def check_form(teacher: Teacher, unknown: Path, given: Given) -> None:
+    """Refuse a pile whose items have another form than those that "same" was learned on."""
     shape = tuple(given.items.inputs.shape[1:])
     if shape != teacher.shape:
         files = (unknown.is_dir() or teacher.path.is_dir()) and len(shape) == len(teacher.shape) == 3
@@ -166,10 +167,9 @@ def _fitting(teacher: Teacher, unknown: Path, given: Given, n_classes: int | Non
             f"{unknown} holds {in_words(shape)}, but {teacher.path} {has} {in_words(teacher.shape)}; "
             f"give items of one form{hint}."
         )
-    return teacher
 
 
-def _check_number(unknown: Path, n_items: int, n_classes: int | None) -> None:
+def check_number(unknown: Path, n_items: int, n_classes: int | None) -> None:
     if n_items < 2:
         raise InputError(f"{unknown} holds one item only; give two at least, and better hundreds.")
     if n_classes is not None and n_classes > n_items:

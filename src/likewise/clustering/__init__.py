@@ -14,12 +14,11 @@ from likewise.clustering.constraints import Constraints, Contradictions, read_co
 from likewise.clustering.cop_k_means import COPKMeans
 from likewise.clustering.cosc import COSC
 from likewise.clustering.csp import CSP
-from likewise.clustering.hyperparameters import check_hyperparameters
 from likewise.clustering.itml import ITML
 from likewise.clustering.k_means import KMeans
 from likewise.clustering.lpnmf import LPNMF
 from likewise.clustering.lsc import LSC
-from likewise.clustering.method import Method, check_items
+from likewise.clustering.method import Method, check_hyperparameters, check_items
 from likewise.clustering.mmc import MMC
 from likewise.clustering.mpck_means import MPCKMeans
 from likewise.clustering.pck_means import PCKMeans

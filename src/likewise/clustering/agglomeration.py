@@ -27,11 +27,10 @@ from sklearn.utils import check_random_state
 from likewise.atomic import atomic
 from likewise.clustering.constraints import Contradictions, Floats, Ints, read_constraints
 from likewise.clustering.geometry import Geometry, Means, Neighbours, Sphere, diffusion, shared_neighbours
-from likewise.clustering.hyperparameters import Rules
 from likewise.clustering.joining import FIRST_WRONG, Odds, clusters_after, join_groups, mean_field, move_groups
 from likewise.clustering.k_means import fit_centres
 from likewise.clustering.lsc import unit_rows
-from likewise.clustering.method import Seed, check_items
+from likewise.clustering.method import Rules, Seed, check_items
 from likewise.pairs import Pairs
 
 Space = NDArray[np.floating[Any]]  # (n, d): items as vectors

@@ -10,7 +10,7 @@ A runs over F focal sets of clusters, m_i0 is the mass of the empty one (an outl
 scale. w is the weight of all answers. In turns, J never rises:
 
 - masses: J is quadratic in them. Its bilinear part is bounded by its tangent and L / 2 ||change||^2, L doubled until it
-  is; what is left is separate for each item, and has its exact minimum on the simplex (masses.py).
+  is; what is left is separate for each item, and has its exact minimum on the simplex, below.
 - centres: a linear system, as in evidential c-means.
 
 Antoine, Quost, Masson and Denoeux, CECM: constrained evidential C-means algorithm, 2012, with the Euclidean distance
@@ -26,16 +26,25 @@ from typing import ClassVar, Literal, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from scipy.sparse import csr_array
 from sklearn.base import BaseEstimator, ClusterMixin
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from likewise.atomic import atomic
-from likewise.clustering.constraints import Constraints, Contradictions, Floats, read_constraints
-from likewise.clustering.hyperparameters import ABOVE_0, COUNT, FROM_0, Rules, number_where, one_of
+from likewise.clustering.constraints import Constraints, Contradictions, Floats, as_it_multiplies, read_constraints
 from likewise.clustering.k_means import fit_centres
-from likewise.clustering.masses import Evidence, lower_masses
-from likewise.clustering.method import Seed, check_items, warn_unless
+from likewise.clustering.method import (
+    ABOVE_0,
+    COUNT,
+    FROM_0,
+    Rules,
+    Seed,
+    check_items,
+    number_where,
+    one_of,
+    warn_unless,
+)
 from likewise.errors import InputError
 from likewise.pairs import Pairs
 
@@ -205,3 +214,78 @@ def pignistic(masses: Floats, sets: NDArray[np.bool_]) -> Floats:
     size = sets.sum(axis=1, keepdims=True)
     shared = np.where(size > 0, sets / np.maximum(size, 1), 1 / sets.shape[1])
     return np.asarray(masses @ shared)
+
+
+# Masses on sets of clusters that answers and distances agree on: the quadratic problem of CECM.
+#
+# min over masses of  sum_iA cost_iA m_iA^2 + q(m),     q the plausibilities that answers are against, bilinear
+# q(m + D) <= q(m) + <g, D> + L / 2 ||D||^2 for L large enough; the sum is least, for each item by itself, at
+#
+# m_A = max(0, (tau - c_A) / h_A),     h_A = 2 cost_A + L,   c_A = g_A - L m_A (old),   tau such that they sum to 1
+
+STEPS, LEAST_GAIN = 50, 1e-5  # of masses, before the centres are moved
+
+
+class Evidence(NamedTuple):
+    """q, from the answers' weights and from which sets meet, and which are the same single cluster."""
+
+    must: csr_array | Floats  # (n, n)
+    cannot: csr_array | Floats
+    full: Floats  # (F,) 1 for a set that is not empty
+    single: Floats  # (F,) 1 for a set of one cluster
+    meet: Floats  # (F, F) 1 for sets that share a cluster
+    scale: float  # xi / w
+
+    @classmethod
+    def of(cls, given: Constraints, sets: NDArray[np.bool_], xi: float) -> Self:
+        total = float(given.must_weight.sum() + given.cannot_weight.sum())
+        must, cannot = as_it_multiplies(given.must), as_it_multiplies(given.cannot)
+        size = sets.sum(axis=1)
+        meet = (sets.astype(np.float64) @ sets.T > 0).astype(np.float64)
+        return cls(must, cannot, (size > 0) * 1.0, (size == 1) * 1.0, meet, xi / total if total else 0.0)
+
+    def gradient(self, masses: Floats) -> Floats:
+        """(n, F) of q; q itself is half of its product with the masses, being bilinear."""
+        if not self.scale:
+            return np.zeros_like(masses)
+        must = self.must @ masses
+        unequal = np.outer(must @ self.full, self.full) - must * self.single
+        return np.asarray(self.scale * (unequal + self.cannot @ (masses @ self.meet)))
+
+
+def lower_masses(masses: Floats, cost: Floats, evidence: Evidence) -> tuple[Floats, float]:
+    """Masses of a lower value, and that value."""
+    gradient = evidence.gradient(masses)
+    value = float((cost * masses**2).sum() + (gradient * masses).sum() / 2)
+    bound = float(cost.mean())
+    for _ in range(STEPS):
+        while True:
+            stepped = on_simplex(2 * cost + bound, gradient - bound * masses)
+            change = stepped - masses
+            curved = evidence.gradient(change)
+            length = float((change**2).sum())
+            if float((curved * change).sum()) <= bound * length * (1 + 1e-9):
+                break
+            bound *= 2
+        masses, gradient = stepped, gradient + curved
+        lower = float((cost * masses**2).sum() + (gradient * masses).sum() / 2)
+        gain, value = value - lower, lower
+        if gain <= LEAST_GAIN * abs(value):
+            break
+        bound /= 1.5
+    return masses, value
+
+
+def on_simplex(curvature: Floats, slope: Floats) -> Floats:
+    """(n, F) The least sum_A h_A m_A^2 / 2 + c_A m_A in each row, among masses of 0 and above that sum to 1.
+
+    >>> on_simplex(np.ones((1, 3)), np.array([[-0.5, -1.5, 1.0]])).tolist()
+    [[0.0, 1.0, 0.0]]
+    """
+    order = np.argsort(slope, axis=1)
+    ordered = np.take_along_axis(slope, order, axis=1)
+    loose = 1 / np.take_along_axis(curvature, order, axis=1)
+    level = (1 + np.cumsum(ordered * loose, axis=1)) / np.cumsum(loose, axis=1)  # tau, were so many sets in use
+    used = (ordered < level).sum(axis=1)
+    tau = np.take_along_axis(level, used[:, None] - 1, axis=1)
+    return np.maximum((tau - slope) / curvature, 0.0)

@@ -27,9 +27,8 @@ from sklearn.utils import check_random_state
 from likewise.atomic import atomic
 from likewise.clustering.constrained_cut import ConstrainedCut, Set, minimise_cut
 from likewise.clustering.constraints import Constraints, Contradictions, Floats, Ints, read_constraints
-from likewise.clustering.hyperparameters import COUNT, FROM_0, Rules, or_none, whole_from
-from likewise.clustering.method import Seed, check_items
-from likewise.clustering.neighbour_graph import neighbour_graph
+from likewise.clustering.distances import neighbour_graph
+from likewise.clustering.method import COUNT, FROM_0, Rules, Seed, check_items, or_none, whole_from
 from likewise.pairs import Pairs
 
 SOFT = 1.0  # gamma, where it is not given: that of an edge between equal items

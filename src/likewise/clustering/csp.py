@@ -27,10 +27,9 @@ from sklearn.utils import check_random_state
 
 from likewise.atomic import atomic
 from likewise.clustering.constraints import Contradictions, Floats, as_it_multiplies, read_constraints
-from likewise.clustering.hyperparameters import COUNT, Rules, number_where, or_none
+from likewise.clustering.distances import neighbour_graph
 from likewise.clustering.k_means import fit_centres
-from likewise.clustering.method import Seed, check_items
-from likewise.clustering.neighbour_graph import neighbour_graph
+from likewise.clustering.method import COUNT, Rules, Seed, check_items, number_where, or_none
 from likewise.errors import InputError
 from likewise.pairs import Pairs
 

@@ -21,10 +21,20 @@ from sklearn.utils import check_random_state
 
 from likewise.atomic import atomic
 from likewise.clustering.constraints import Contradictions, Floats, read_constraints
-from likewise.clustering.hyperparameters import ABOVE_0, COUNT, FROM_0, Rule, Rules, one_of, or_none
-from likewise.clustering.learned_metric import LearnedMetric
+from likewise.clustering.k_means import LearnedMetric
 from likewise.clustering.logdet import Bounds, learn_metric
-from likewise.clustering.method import Seed, check_items, warn_unless
+from likewise.clustering.method import (
+    ABOVE_0,
+    COUNT,
+    FROM_0,
+    Rule,
+    Rules,
+    Seed,
+    check_items,
+    one_of,
+    or_none,
+    warn_unless,
+)
 from likewise.errors import InputError
 from likewise.pairs import Pairs
 

@@ -29,10 +29,9 @@ from sklearn.utils import check_random_state
 
 from likewise.atomic import atomic
 from likewise.clustering.constraints import Floats
-from likewise.clustering.hyperparameters import COUNT, FROM_0, Rules
+from likewise.clustering.distances import neighbour_graph
 from likewise.clustering.k_means import fit_centres
-from likewise.clustering.method import Seed, check_items
-from likewise.clustering.neighbour_graph import neighbour_graph
+from likewise.clustering.method import COUNT, FROM_0, Rules, Seed, check_items
 from likewise.errors import InputError
 from likewise.pairs import Pairs
 

@@ -28,9 +28,8 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from likewise.atomic import atomic
 from likewise.clustering.constraints import Floats
-from likewise.clustering.hyperparameters import COUNT, Rules
 from likewise.clustering.k_means import fit_centres, nearest
-from likewise.clustering.method import Seed, check_items
+from likewise.clustering.method import COUNT, Rules, Seed, check_items
 from likewise.pairs import Pairs
 
 

@@ -26,9 +26,8 @@ from sklearn.utils import check_random_state
 from likewise.atomic import atomic
 from likewise.clustering.constraints import Constraints, Contradictions, Floats, read_constraints
 from likewise.clustering.distances import laplacian_times, squared_distances
-from likewise.clustering.hyperparameters import COUNT, FROM_0, Rules, one_of
-from likewise.clustering.learned_metric import LearnedMetric
-from likewise.clustering.method import Seed, check_items, warn_unless
+from likewise.clustering.k_means import LearnedMetric
+from likewise.clustering.method import COUNT, FROM_0, Rules, Seed, check_items, one_of, warn_unless
 from likewise.errors import InputError
 from likewise.pairs import Pairs
 

@@ -6,7 +6,7 @@
 
 x'_h and x''_h are the items that A_h puts farthest apart. A must-link costs more the farther its items are, a
 cannot-link the nearer they are. In turns: items move (penalised.py), centres become means, metrics improve
-(local_metric.py); none of the three raises J. Bilenko, Basu and Mooney, Integrating constraints and metric learning in
+(mpck_metrics.py); none of the three raises J. Bilenko, Basu and Mooney, Integrating constraints and metric learning in
 semi-supervised clustering, ICML 2004, but for r, which keeps metrics finite (they add a like term to a singular A^-1).
 """
 
@@ -23,12 +23,9 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from likewise.atomic import atomic
 from likewise.clustering.constraints import Contradictions, read_constraints
-from likewise.clustering.hyperparameters import ABOVE_0, COUNT, FROM_0, YES_OR_NO, Rules, one_of
-from likewise.clustering.local_metric import Metric
-from likewise.clustering.method import Seed, check_items, warn_unless
-from likewise.clustering.metric_penalties import MetricPenalties
-from likewise.clustering.penalised import means
-from likewise.clustering.starts import starts
+from likewise.clustering.method import ABOVE_0, COUNT, FROM_0, YES_OR_NO, Rules, Seed, check_items, one_of, warn_unless
+from likewise.clustering.mpck_metrics import Metric, MetricPenalties
+from likewise.clustering.penalised import means, starts
 from likewise.pairs import Pairs
 
 Shape = Literal["diagonal", "full"]

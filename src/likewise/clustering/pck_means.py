@@ -20,11 +20,9 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from likewise.atomic import atomic
 from likewise.clustering.constraints import Constraints, Contradictions, Floats, Ints, read_constraints
-from likewise.clustering.hyperparameters import COUNT, FROM_0, Rules
 from likewise.clustering.k_means import nearest
-from likewise.clustering.method import Seed, check_items, warn_unless
-from likewise.clustering.penalised import Neighbourhoods, means, settle
-from likewise.clustering.starts import linked_inside, neighbourhoods, starts
+from likewise.clustering.method import COUNT, FROM_0, Rules, Seed, check_items, warn_unless
+from likewise.clustering.penalised import Neighbourhoods, linked_inside, means, neighbourhoods, reassign, starts
 from likewise.pairs import Pairs
 
 
@@ -89,7 +87,7 @@ class PCKMeans(ClusterMixin, BaseEstimator):  # type: ignore[misc]
                 centres = means(items, labels, centres)
                 cost = _half_distances(items, centres) - links @ np.eye(self.n_clusters)[labels]  # (n, K)
                 before = labels
-                labels = settle(cost, labels, links, lambda h, j, entries: links.data[entries], together)
+                labels = reassign(cost, labels, links, lambda h, j, entries: links.data[entries], together)
                 history.append(objective(items, given, labels, centres, self.weight))
             if history[-1] < self.objective_[-1]:
                 self.labels_, self.cluster_centers_, self.objective_ = labels, middle + unit * centres, history

@@ -15,9 +15,8 @@ from sklearn.base import BaseEstimator, ClusterMixin
 
 from likewise.atomic import atomic
 from likewise.clustering.constraints import Contradictions, read_constraints
-from likewise.clustering.hyperparameters import ABOVE_0, COUNT, FROM_0, SHARE, Rules, or_none
 from likewise.clustering.kernel_k_means import kernel_k_means
-from likewise.clustering.method import Seed, check_items, warn_unless
+from likewise.clustering.method import ABOVE_0, COUNT, FROM_0, SHARE, Rules, Seed, check_items, or_none, warn_unless
 from likewise.clustering.skms_kernel import learn_kernel
 from likewise.pairs import Pairs
 

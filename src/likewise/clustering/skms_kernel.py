@@ -18,8 +18,7 @@ from typing import NamedTuple
 import numpy as np
 
 from likewise.clustering.constraints import Constraints, Floats
-from likewise.clustering.distances import squared_distances
-from likewise.clustering.gaussian_kernel import all_distances, factor, gaussian, median_distance
+from likewise.clustering.distances import all_distances, factor, gaussian, median_distance, squared_distances
 from likewise.clustering.logdet import Bounds, learn_metric
 
 NEAR, FAR = 0.05, 1.95  # of 2, the greatest squared distance there is in the plane of a Gaussian kernel

@@ -1,11 +1,11 @@
 """The criteria: MCL and KCL, as modules and as functions; MCL for answers that may be wrong, and for all at once."""
 
+from likewise.criteria.evidence import evidence_mcl
 from likewise.criteria.flips import flipped_mcl
-from likewise.criteria.groups import Groups
-from likewise.criteria.joint import joint_mcl, joint_targets
+from likewise.criteria.joint import Groups, joint_mcl, joint_targets
 from likewise.criteria.kcl import KCL, kcl
 from likewise.criteria.mcl import MCL, mcl
-from likewise.criteria.tables import LabelTable, MatrixTable, Overlay, PairTable, Told, known_pairs, whole
+from likewise.criteria.tables import LabelTable, MatrixTable, Overlay, PairTable, TableTile, dense, known_pairs
 
 __all__ = [
     "KCL",
@@ -15,12 +15,13 @@ __all__ = [
     "MatrixTable",
     "Overlay",
     "PairTable",
-    "Told",
+    "TableTile",
+    "dense",
+    "evidence_mcl",
     "flipped_mcl",
     "joint_mcl",
     "joint_targets",
     "kcl",
     "known_pairs",
     "mcl",
-    "whole",
 ]

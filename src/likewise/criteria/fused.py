@@ -21,8 +21,8 @@ import torch
 from torch import Tensor
 
 from likewise.criteria.tables import PairTable
-from likewise.criteria.targets import Grid, Listing, Tile, read_call, spread
-from likewise.distributed import add_up, share_at_hand
+from likewise.criteria.targets import Grid, Listing, Tile, read_call, scatter
+from likewise.distributed import all_reduce, current_share
 
 Reduction = Literal["mean", "sum", "none"]
 
@@ -64,7 +64,7 @@ def criterion(
     taking_part, target, rows = read_call(logits, same, pairs, weight, self_pairs)
     if reduction == "none":
         losses: Tensor = _EachLoss.apply(taking_part, make, target)  # type: ignore[no-untyped-call]
-        return losses if rows is None else spread(losses, rows, len(logits))
+        return losses if rows is None else scatter(losses, rows, len(logits))
     learn = torch.is_grad_enabled() and taking_part.requires_grad
     settings = (make, target, reduction == "mean", learn)
     if torch._C._are_functorch_transforms_active():
@@ -107,7 +107,7 @@ def _total_loss(
     """The sum or mean of the losses of all pairs and, to learn from, its gradient, (b, K) in the kernel's type."""
     with _full_precision(logits.device.type):
         kernel = make(logits, learn)
-        batch = share_at_hand()
+        batch = current_share()
         who = (batch.rank, batch.size) if batch.is_part else (0, 1)
         wide = kernel.dtype if logits.device.type == "mps" else torch.float64
         total = torch.zeros((), dtype=wide, device=logits.device)  # one place: small tensors kept would break up memory
@@ -118,12 +118,12 @@ def _total_loss(
         for part, losses in _postponed(kernel, target.parts(logits.shape[1], kernel.dtype, *who)):
             total.add_(losses.sum(), alpha=part.share)
         if batch.is_part:
-            total, count = add_up(torch.stack([total, torch.as_tensor(count).to(total)]))
+            total, count = all_reduce(torch.stack([total, torch.as_tensor(count).to(total)]))
         scale = _inverse(count) if mean else 1.0
         value = (total * scale).to(kernel.dtype)
         if not learn:
             return value, torch.empty(0, device=logits.device)
-        gradient = add_up(kernel.gradient()) if batch.is_part else kernel.gradient()
+        gradient = all_reduce(kernel.gradient()) if batch.is_part else kernel.gradient()
         return value, gradient.mul_(scale)
 
 

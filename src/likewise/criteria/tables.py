@@ -13,7 +13,7 @@ import torch
 from torch import Tensor
 
 
-class Told(NamedTuple):
+class TableTile(NamedTuple):
     """What a table says of the pairs of some rows with some columns, both of them (rows, columns), for the reader to
     write over.
     """
@@ -29,7 +29,7 @@ class PairTable(Protocol):
     def certain(self) -> bool:
         """Whether same is 0 or 1 throughout, as it is from labels."""
 
-    def tile(self, rows: slice, columns: slice) -> Told:
+    def tile(self, rows: slice, columns: slice) -> TableTile:
         """What is said of these pairs."""
 
 
@@ -43,7 +43,7 @@ class LabelTable:
 
     certain = True
 
-    def tile(self, rows: slice, columns: slice) -> Told:
+    def tile(self, rows: slice, columns: slice) -> TableTile:
         """
         >>> LabelTable(torch.tensor([4.0, 4, 7])).tile(slice(0, 2), slice(1, 3)).different
         tensor([[0., 1.],
@@ -54,7 +54,7 @@ class LabelTable:
         if self.item_weight is not None:
             product = torch.outer(self.item_weight[rows], self.item_weight[columns])
             weight = product if weight is None else weight * product
-        return Told(different, weight)
+        return TableTile(different, weight)
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,7 +68,7 @@ class MatrixTable:
 
     certain = False
 
-    def tile(self, rows: slice, columns: slice) -> Told:
+    def tile(self, rows: slice, columns: slice) -> TableTile:
         dtype = torch.float64 if self.same.dtype == torch.float64 else torch.float32
         total = agree = torch.zeros((), dtype=dtype, device=self.same.device)
         for first, second, turned in ((rows, columns, False), (columns, rows, True)):
@@ -79,7 +79,7 @@ class MatrixTable:
             answers = same.nan_to_num(0.0) * weight
             total = total + (weight.T if turned else weight)
             agree = agree + (answers.T if turned else answers)
-        return Told(1 - agree / total.clamp_min(torch.finfo(dtype).tiny), total / 2)
+        return TableTile(1 - agree / total.clamp_min(torch.finfo(dtype).tiny), total / 2)
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,7 +88,7 @@ class Overlay:
 
     >>> first = MatrixTable(torch.tensor([[torch.nan, 0], [0, torch.nan]]), torch.full((2, 2), 5.0))
     >>> Overlay(first, MatrixTable(torch.ones(2, 2))).tile(slice(0, 2), slice(0, 2))
-    Told(different=tensor([[0., 1.],
+    TableTile(different=tensor([[0., 1.],
             [1., 0.]]), weight=tensor([[1., 5.],
             [5., 1.]]))
     """
@@ -100,13 +100,13 @@ class Overlay:
     def certain(self) -> bool:
         return self.first.certain and self.second.certain
 
-    def tile(self, rows: slice, columns: slice) -> Told:
+    def tile(self, rows: slice, columns: slice) -> TableTile:
         told, otherwise = self.first.tile(rows, columns), self.second.tile(rows, columns)
         if told.weight is None:
             return told
         known = told.weight > 0
         weight = None if otherwise.weight is None else torch.where(known, told.weight, otherwise.weight)
-        return Told(torch.where(known, told.different, otherwise.different), weight)
+        return TableTile(torch.where(known, told.different, otherwise.different), weight)
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,15 +120,15 @@ class Scaled:
     def certain(self) -> bool:
         return self.table.certain
 
-    def tile(self, rows: slice, columns: slice) -> Told:
+    def tile(self, rows: slice, columns: slice) -> TableTile:
         told, factor = self.table.tile(rows, columns), self.factor[rows, columns]
         factor = factor.triu() + factor.triu(1).T if rows == columns else factor
-        return Told(told.different, factor if told.weight is None else told.weight * factor)
+        return TableTile(told.different, factor if told.weight is None else told.weight * factor)
 
 
 def known_pairs(table: PairTable, b: int) -> tuple[Tensor, Tensor, Tensor]:
     """The pairs i < j that a table knows, one by one: int (P, 2), same (P,) and weight (P,)."""
-    cover = places(b) or ((slice(0, 0), slice(0, 0)),)
+    cover = tiles_of(b) or ((slice(0, 0), slice(0, 0)),)
     pairs, same, weight = zip(*(_known_of(table, rows, columns) for rows, columns in cover), strict=True)
     return torch.cat(pairs), torch.cat(same), torch.cat(weight)
 
@@ -141,7 +141,7 @@ def _known_of(table: PairTable, rows: slice, columns: slice) -> tuple[Tensor, Te
     return torch.stack([i + rows.start, j + columns.start], 1), 1 - different[i, j], weight[i, j]
 
 
-def whole(table: PairTable, b: int) -> tuple[Tensor, Tensor | None]:
+def dense(table: PairTable, b: int) -> tuple[Tensor, Tensor | None]:
     """All of a table, for a small batch: same (b, b), NaN where unknown, and weight (b, b)."""
     different, weight = table.tile(slice(0, b), slice(0, b))
     same = 1 - _floats(different)
@@ -166,15 +166,15 @@ ROWS, COLUMNS = 256, 1024  # a tile of floats is 1 MiB: the handful in use stay 
 
 
 @lru_cache(maxsize=64)
-def places(b: int, rank: int = 0, ranks: int = 1) -> tuple[tuple[slice, slice], ...]:
+def tiles_of(b: int, rank: int = 0, ranks: int = 1) -> tuple[tuple[slice, slice], ...]:
     """Rows and columns of the tiles that cover the pairs of b items, on and above the diagonal (s_hat is symmetric).
 
     Several ranks cover them together. Their rows are dealt out back and forth, because the first have most columns.
 
-    >>> places(300)
+    >>> tiles_of(300)
     ((slice(0, 256, None), slice(0, 256, None)), (slice(0, 256, None), slice(256, 300, None)),
      (slice(256, 300, None), slice(256, 300, None)))
-    >>> [[rows.start for rows, columns in places(100, rank, 2) if rows == columns] for rank in range(2)]
+    >>> [[rows.start for rows, columns in tiles_of(100, rank, 2) if rows == columns] for rank in range(2)]
     [[0, 75], [25, 50]]
     """
     cover = []

@@ -17,7 +17,7 @@ from typing import ClassVar, NamedTuple
 import torch
 from torch import Tensor
 
-from likewise.criteria.tables import LabelTable, MatrixTable, PairTable, Scaled, places
+from likewise.criteria.tables import LabelTable, MatrixTable, PairTable, Scaled, tiles_of
 from likewise.unknown import UNKNOWN
 
 
@@ -89,7 +89,7 @@ class Grid:
 
     def parts(self, outputs: int, dtype: torch.dtype, rank: int = 0, ranks: int = 1) -> Iterator[Tile]:
         certain = self.table.certain
-        for rows, columns in places(self.items, rank, ranks):
+        for rows, columns in tiles_of(self.items, rank, ranks):
             square = rows == columns
             different, weight = self.table.tile(rows, columns)
             if different.dtype != dtype:
@@ -141,7 +141,7 @@ def read_call(
     return _read_labels(logits, same, weight, self_pairs)
 
 
-def spread(losses: Tensor, rows: Tensor, b: int) -> Tensor:
+def scatter(losses: Tensor, rows: Tensor, b: int) -> Tensor:
     """The losses of the pairs of some rows, (m, m), at their places in the batch, (b, b), with zeros elsewhere."""
     return losses.new_zeros(b, b).index_put((rows[:, None], rows), losses)
 

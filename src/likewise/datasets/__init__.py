@@ -4,28 +4,21 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from likewise.datasets.array_on_disk import ArrayOnDisk
 from likewise.datasets.arrays import image_tensor, load_arrays
-from likewise.datasets.augment import Augmentation, normalise
-from likewise.datasets.chunks import ItemStream
+from likewise.datasets.augment import Augmentation, Jitter, Strong, normalise
 from likewise.datasets.cifar import load_cifar10, load_cifar100
 from likewise.datasets.digits import load_digits
 from likewise.datasets.feature_set import load_feature_set
 from likewise.datasets.folder import load_folder
 from likewise.datasets.idx import load_fashion_mnist, load_idx, load_mnist
-from likewise.datasets.image_files import ImageFiles, load_images
 from likewise.datasets.imagenet import list_imagenet, random_classes
-from likewise.datasets.items import DataSet, Items
-from likewise.datasets.jitter import Jitter
-from likewise.datasets.keeping import keep_on_disk
+from likewise.datasets.images import ImageFiles, load_images
+from likewise.datasets.items import DataSet, Items, ItemStream, in_pieces
 from likewise.datasets.omniglot import OMNIGLOT_MEAN, OMNIGLOT_STD, load_omniglot
-from likewise.datasets.on_disk import ImagesOnDisk
-from likewise.datasets.pieces import in_pieces
+from likewise.datasets.on_disk import ArrayOnDisk, ImagesOnDisk, UnitLengthOnDisk, keep_on_disk, to_unit_length
 from likewise.datasets.statistics import channel_statistics, column_statistics
 from likewise.datasets.stream import load_items, open_items
-from likewise.datasets.strong import Strong
 from likewise.datasets.table import load_table
-from likewise.datasets.unit_length import UnitLengthOnDisk, to_unit_length
 from likewise.errors import InputError
 
 __all__ = [

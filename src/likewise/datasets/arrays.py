@@ -24,10 +24,8 @@ from numpy.lib.format import (
 from numpy.typing import NDArray
 from torch import Tensor
 
-from likewise.datasets.chunks import ItemStream
-from likewise.datasets.ids import own_ids
-from likewise.datasets.items import Items
-from likewise.datasets.labels import number_labels
+from likewise.datasets.items import Items, ItemStream
+from likewise.datasets.labels import number_labels, own_ids
 from likewise.datasets.unpacking import most_unpacked
 from likewise.errors import InputError
 

@@ -1,4 +1,4 @@
-"""`likewise data get NAME`: a set's files from its official home, resumed, checked, and renamed only when right.
+"""`likewise data`: which sets are there, and a set's files from its official home, resumed and checked.
 
 Bytes go to `FILE.part`; a cut connection goes on where it stopped; `FILE` itself appears only once the checksum fits.
 """
@@ -9,16 +9,50 @@ import hashlib
 import time
 import urllib.error
 import urllib.request
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from http.client import HTTPException, HTTPResponse
 from pathlib import Path
 
 from rich.console import Console
+from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TimeRemainingColumn, TransferSpeedColumn
 
-from likewise.datasets.places import data_folder
-from likewise.datasets.progress import Report, download_progress
+from likewise.datasets.cifar import CIFAR10, CIFAR100
+from likewise.datasets.idx import MNIST_FILES
+from likewise.datasets.places import data_folder, find
 from likewise.errors import InputError
+
+# How far a download has come: a bar on a terminal, a line every tenth of the way elsewhere.
+
+# Told how many bytes are there, and of how many (None where the server does not say).
+Report = Callable[[int, int | None], None]
+
+
+@contextmanager
+def download_progress(name: str, console: Console) -> Iterator[Report]:
+    """A context whose value is called with the bytes so far and the bytes in all."""
+    if not console.is_terminal:
+        yield _plain_lines(name, console)
+        return
+    columns = (TextColumn("{task.description}"), BarColumn(), DownloadColumn(), TransferSpeedColumn())
+    with Progress(*columns, TimeRemainingColumn(), console=console) as bar:
+        task = bar.add_task(name, total=None)
+        yield lambda done, total: bar.update(task, completed=done, total=total)
+
+
+def _plain_lines(name: str, console: Console) -> Report:
+    said = 0
+
+    def report(done: int, total: int | None) -> None:
+        nonlocal said
+        tenth = 10 * done // total if total else 0
+        if tenth != said:  # smaller than what was said when a download starts anew
+            said = tenth
+            if total:
+                console.print(f"{name}: {done / 1e6:.1f} of {total / 1e6:.1f} MB", soft_wrap=True, highlight=False)
+
+    return report
 
 
 @dataclass(frozen=True)
@@ -192,3 +226,33 @@ def _md5(path: Path) -> str:
 
 def _say(console: Console, line: str) -> None:
     console.print(line, soft_wrap=True, highlight=False, markup=False)
+
+
+# Which data sets are there, and where.
+
+# For each set the files that it needs, each with the forms that will do; the first is what `get` downloads.
+NEEDED: dict[str, tuple[tuple[str, ...], ...]] = {
+    "mnist": tuple((f"{file}.gz", file) for file in MNIST_FILES),
+    "fashion-mnist": tuple((f"{file}.gz", file) for file in MNIST_FILES),
+    "cifar10": ((CIFAR10.archive, CIFAR10.folder),),
+    "cifar100": ((CIFAR100.archive, CIFAR100.folder),),
+    "omniglot": tuple((f"images_{part}.zip", f"images_{part}") for part in ("background", "evaluation")),
+}
+
+
+@dataclass(frozen=True)
+class Available:
+    name: str
+    paths: tuple[Path, ...]
+    missing: tuple[str, ...]
+
+
+def survey(data: Path | str | None = None) -> list[Available]:
+    """What is there of each set that comes in files; nothing is opened."""
+    found = []
+    for name, needed in NEEDED.items():
+        places = {forms[0]: find(name, forms, data) for forms in needed}
+        paths = tuple(place for place in places.values() if place is not None)
+        missing = tuple(file for file, place in places.items() if place is None)
+        found.append(Available(name, paths, missing))
+    return found

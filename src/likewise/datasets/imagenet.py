@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 
 from likewise.datasets.folder import list_files
-from likewise.datasets.image_files import ImageFiles
+from likewise.datasets.images import ImageFiles
 from likewise.datasets.places import data_folder, find
 from likewise.errors import InputError
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
-from likewise.datasets.pieces import in_pieces
+from likewise.datasets.items import in_pieces
 
 Statistics = tuple[tuple[float, ...], tuple[float, ...]]
 

@@ -8,9 +8,8 @@ from typing import Literal
 
 from likewise.datasets import table
 from likewise.datasets.arrays import load_arrays, open_arrays
-from likewise.datasets.chunks import ItemStream
 from likewise.datasets.folder import load_folder, open_folder
-from likewise.datasets.items import Items
+from likewise.datasets.items import Items, ItemStream
 from likewise.errors import InputError
 
 ARRAY_SUFFIXES = (".npy", ".npz")

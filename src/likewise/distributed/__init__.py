@@ -2,18 +2,19 @@
 
 from likewise.distributed.batch_norm import batch_norm_across_ranks
 from likewise.distributed.collectives import (
-    add_up,
+    Traffic,
     agreed,
-    concatenated,
+    all_gather,
+    all_reduce,
+    barrier,
     from_first,
+    gather_batch,
     is_close,
     is_common,
-    summed,
-    wait_for_all,
-    whole,
+    reduce_batch,
+    traffic,
 )
-from likewise.distributed.shares import Share, share, share_at_hand, sharing
-from likewise.distributed.traffic import Traffic, traffic
+from likewise.distributed.shares import Share, current_share, share, sharing
 from likewise.distributed.world import TIMEOUT, World, is_first_to_tell, is_lost, join, leave, world
 
 __all__ = [
@@ -21,23 +22,23 @@ __all__ = [
     "Share",
     "Traffic",
     "World",
-    "add_up",
     "agreed",
+    "all_gather",
+    "all_reduce",
+    "barrier",
     "batch_norm_across_ranks",
-    "concatenated",
+    "current_share",
     "from_first",
+    "gather_batch",
     "is_close",
     "is_common",
     "is_first_to_tell",
     "is_lost",
     "join",
     "leave",
+    "reduce_batch",
     "share",
-    "share_at_hand",
     "sharing",
-    "summed",
     "traffic",
-    "wait_for_all",
-    "whole",
     "world",
 ]

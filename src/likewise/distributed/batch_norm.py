@@ -15,8 +15,8 @@ import torch
 from torch import Tensor, nn
 from torch.nn.modules.batchnorm import _BatchNorm
 
-from likewise.distributed.collectives import add_up, summed
-from likewise.distributed.shares import share_at_hand
+from likewise.distributed.collectives import all_reduce, reduce_batch
+from likewise.distributed.shares import current_share
 
 
 @contextmanager
@@ -34,15 +34,15 @@ def batch_norm_across_ranks(network: nn.Module) -> Iterator[None]:
 
 def _forward(norm: _BatchNorm, x: Tensor) -> Tensor:  # (b, C, ...)
     by_batch = norm.training or norm.running_mean is None
-    if not (by_batch and share_at_hand().is_part):
+    if not (by_batch and current_share().is_part):
         return type(norm).forward(norm, x)
     values = x.to(torch.promote_types(x.dtype, torch.float32))
     over = [axis for axis in range(x.ndim) if axis != 1]
     shape = [1, -1] + [1] * (x.ndim - 2)
-    n = float(add_up(torch.tensor([x.numel() / x.shape[1]], dtype=torch.float64)))
-    mean = summed(values.sum(over)) / n  # (C,)
+    n = float(all_reduce(torch.tensor([x.numel() / x.shape[1]], dtype=torch.float64)))
+    mean = reduce_batch(values.sum(over)) / n  # (C,)
     centred = values - mean.view(shape)
-    var = summed(centred.square().sum(over)) / n
+    var = reduce_batch(centred.square().sum(over)) / n
     if norm.training and norm.track_running_stats:
         _follow(norm, mean.detach(), var.detach() * (n / max(n - 1, 1)))
     scale = torch.rsqrt(var + norm.eps)

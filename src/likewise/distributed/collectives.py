@@ -10,37 +10,84 @@ sum of the copies, as torch's own collectives have it; DistributedDataParallel d
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
 from typing import Any, TypeVar
 from zlib import crc32
 
 import torch
 from torch import Tensor, distributed
 
-from likewise.distributed.shares import share_at_hand
-from likewise.distributed.traffic import count
+from likewise.distributed.shares import current_share
 from likewise.distributed.world import world
 from likewise.errors import InputError
+
+
+# What a process sends to the others, counted by payload; the collectives of this room add to it.
+@dataclass
+class Traffic:
+    """Bytes that this rank sends, as a ring does it, and how often it had to wait for the others.
+
+    An all-reduce of n bytes among s ranks sends 2 n (s - 1) / s from each; a gathering of n bytes of each, n (s - 1).
+    """
+
+    bytes: float = 0.0
+    calls: int = 0
+
+    def reduced(self, payload: int, size: int) -> None:
+        self.bytes += 2 * payload * (size - 1) / size
+        self.calls += 1
+
+    def gathered(self, payload: int, size: int) -> None:
+        self.bytes += payload * (size - 1)
+        self.calls += 1
+
+
+_all = Traffic()
+
+
+@contextmanager
+def traffic() -> Iterator[Traffic]:
+    """What was sent inside, known after the end.
+
+    >>> with traffic() as sent:
+    ...     pass
+    >>> sent
+    Traffic(bytes=0.0, calls=0)
+    """
+    before = Traffic(_all.bytes, _all.calls)
+    sent = Traffic()
+    try:
+        yield sent
+    finally:
+        sent.bytes, sent.calls = _all.bytes - before.bytes, _all.calls - before.calls
+
+
+def count() -> Traffic:
+    """The running count of this process."""
+    return _all
+
 
 T = TypeVar("T")
 
 
-def whole(rows: Tensor) -> Tensor:
+def gather_batch(rows: Tensor) -> Tensor:
     """The rows of all ranks, (b, ...), from each rank's own, with gradient; as they are where no batch is shared out.
 
-    >>> whole(torch.eye(2))
+    >>> gather_batch(torch.eye(2))
     tensor([[1., 0.],
             [0., 1.]])
     """
-    return concatenated(rows) if share_at_hand().is_part else rows
+    return all_gather(rows) if current_share().is_part else rows
 
 
-def concatenated(rows: Tensor) -> Tensor:
+def all_gather(rows: Tensor) -> Tensor:
     """The rows of all ranks, one after another, with gradient, whether or not a batch is shared out."""
     if world().size == 1:
         return rows
     lengths = [int(n) for n in _gather(torch.tensor([len(rows)], device=rows.device))]
-    gathered: Tensor = _Whole.apply(rows, lengths)  # type: ignore[no-untyped-call]
+    gathered: Tensor = _Gathered.apply(rows, lengths)  # type: ignore[no-untyped-call]
     return gathered
 
 
@@ -61,15 +108,15 @@ def is_close(numbers: Tensor) -> bool:
     return bool((gathered.amax(0) - gathered.amin(0)).max() <= 1e-4 * gathered.abs().max())
 
 
-def summed(sums: Tensor) -> Tensor:
+def reduce_batch(sums: Tensor) -> Tensor:
     """The sum over ranks, with gradient, while a batch is shared out."""
-    if not share_at_hand().is_part:
+    if not current_share().is_part:
         return sums
-    total: Tensor = _Summed.apply(sums)  # type: ignore[no-untyped-call]
+    total: Tensor = _Reduced.apply(sums)  # type: ignore[no-untyped-call]
     return total
 
 
-def add_up(numbers: Tensor) -> Tensor:
+def all_reduce(numbers: Tensor) -> Tensor:
     """Add up in place over all ranks, without gradient; alone, nothing is to be added."""
     size = world().size
     if size > 1:
@@ -110,12 +157,12 @@ def agreed(value: T) -> T:
     return from_first(lambda: value)
 
 
-def wait_for_all() -> None:
+def barrier() -> None:
     """Go on when every rank is here, so that what the first wrote before can be read after."""
-    add_up(torch.zeros(1))
+    all_reduce(torch.zeros(1))
 
 
-class _Whole(torch.autograd.Function):
+class _Gathered(torch.autograd.Function):
     @staticmethod
     def forward(ctx: Any, rows: Tensor, lengths: list[int]) -> Tensor:
         ours = world()
@@ -130,14 +177,14 @@ class _Whole(torch.autograd.Function):
         return upstream[ctx.own] * ctx.size, None
 
 
-class _Summed(torch.autograd.Function):
+class _Reduced(torch.autograd.Function):
     @staticmethod
     def forward(ctx: Any, sums: Tensor) -> Tensor:
-        return add_up(sums.clone())
+        return all_reduce(sums.clone())
 
     @staticmethod
     def backward(ctx: Any, upstream: Tensor) -> Tensor:
-        return add_up(upstream.clone())
+        return all_reduce(upstream.clone())
 
 
 def _gather(tensor: Tensor) -> list[Tensor]:

@@ -77,6 +77,6 @@ def sharing(b: int) -> Iterator[Share]:
         _at_hand.reset(token)
 
 
-def share_at_hand(rows: int = 0) -> Share:
+def current_share(rows: int = 0) -> Share:
     """The share that is at hand; outside of `sharing`, all of `rows` rows."""
     return _at_hand.get() or Share(0, rows, rows)

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import copy
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 import torch
@@ -12,16 +13,95 @@ from numpy.typing import ArrayLike, NDArray
 from torch import Tensor
 
 from likewise.errors import InputError
-from likewise.estimators.memory import Memory, Told
 from likewise.estimators.naming import Naming, match_names, outputs_in_use
-from likewise.estimators.task import checksum, counting_answers, item_weights, items_checksum, sound_answers
-from likewise.pairs import Pairs
-from likewise.supervision import AnswerKnowledge, answers_objective, named_objective
+from likewise.estimators.task import (
+    checksum,
+    counting_answers,
+    item_weights,
+    items_checksum,
+    sound_answers,
+    weighted_answers,
+)
+from likewise.estimators.wrong_answers import rates_for
+from likewise.pairs import Pairs, evidence
+from likewise.supervision import AnswerKnowledge, EvidenceKnowledge, answers_objective, named_objective
 from likewise.training import Objective, Pile, Settings
 from likewise.training.increment import learn_increment
 
 if TYPE_CHECKING:
     from likewise.estimators.pair_classifier import PairClassifier
+
+
+# Some of what a classifier was told, kept with the items, so that later increments do not make it forget.
+
+REMEMBERED = 2000  # labels, and as many answers
+
+Kind = Literal["labels", "answers"]
+
+
+@dataclass(frozen=True)
+class Told:
+    """Labels, about an item each, or answers, about two."""
+
+    inputs: Tensor  # the items, or what stands for them
+    index: NDArray[np.int64]  # (m, 1) or (m, 2) positions in the inputs
+    said: NDArray[Any]  # (m,) labels, or the probability of "same"
+    weight: NDArray[np.float32]  # (m,)
+
+    @classmethod
+    def of_answers(cls, inputs: Tensor, pairs: Pairs) -> Told:
+        return cls(inputs, np.stack([pairs.left, pairs.right], axis=1), pairs.same, pairs.weight)
+
+    @classmethod
+    def of_labels(cls, inputs: Tensor, labels: NDArray[Any], weight: NDArray[np.float32] | None) -> Told:
+        weight = np.ones(len(labels), dtype=np.float32) if weight is None else weight
+        return cls(inputs, np.arange(len(labels))[:, None], labels, weight)
+
+    @property
+    def kind(self) -> Kind:
+        return "labels" if self.index.shape[1] == 1 else "answers"
+
+    @property
+    def pairs(self) -> Pairs:
+        """The answers, about the inputs."""
+        return Pairs.from_arrays(self.index, self.said, self.weight).index(len(self.inputs))
+
+    def select(self, rows: NDArray[np.bool_] | NDArray[np.int64]) -> Told:
+        """Some labels or answers, with the items that they are about and no others."""
+        items, places = np.unique(self.index[rows], return_inverse=True)
+        inputs = self.inputs[torch.from_numpy(items)]
+        return Told(inputs, places.reshape(self.index[rows].shape), self.said[rows], self.weight[rows])
+
+    def join(self, later: Told) -> Told:
+        """These and later ones, whose items come after."""
+        return Told(
+            torch.cat([self.inputs, later.inputs]),
+            np.concatenate([self.index, later.index + len(self.inputs)]),
+            np.concatenate([self.said, later.said]),
+            np.concatenate([self.weight, later.weight]),
+        )
+
+
+@dataclass(frozen=True)
+class Memory:
+    """A random sample of all that was told, with as many labels of each class, or answers of each kind."""
+
+    told: Told
+    priority: NDArray[np.float64]  # (m,) drawn once for each; the lowest stay, so that early and late ones are alike
+
+    @classmethod
+    def of(cls, told: Told, seed: int, before: Memory | None = None) -> Memory:
+        priority = np.random.default_rng(seed).random(len(told.said))
+        if before is not None:
+            told, priority = before.told.join(told), np.concatenate([before.priority, priority])
+        order = np.argsort(priority)
+        kinds = np.unique(told.said[order], return_inverse=True)[1]
+        rank = np.empty(len(order), dtype=np.int64)  # of each among its kind
+        for kind in np.unique(kinds):
+            rank[kinds == kind] = np.arange(np.sum(kinds == kind))
+        kept = np.sort(order[np.argsort(rank, kind="stable")[:REMEMBERED]])
+        return cls(told.select(kept), priority[kept])
+
 
 EPOCHS = 10  # times that each new answer or label is seen
 SLOWER = 3  # than `fit` at its fastest
@@ -37,8 +117,8 @@ def go_on(
 ) -> None:
     """Learn what is new, and give classes that are new their outputs."""
     seed = model._seed()
-    new = new_told(inputs, labels, answers, weight)
-    labelled = new if answers is None else None if labels is None else new_told(inputs, labels, None, None)
+    new = new_told(model, inputs, labels, answers, weight)
+    labelled = new if answers is None else None if labels is None else new_told(model, inputs, labels, None, None)
     if labelled is not None:
         name_labels(model, labelled, classes)
     model.history_ = learn_new(model, new, seed)
@@ -48,16 +128,33 @@ def go_on(
     find_outputs_in_use(model, new.inputs)
 
 
-def new_told(inputs: Tensor, labels: NDArray[Any] | None, answers: Pairs | None, weight: ArrayLike | None) -> Told:
+def new_told(
+    model: PairClassifier,
+    inputs: Tensor,
+    labels: NDArray[Any] | None,
+    answers: Pairs | None,
+    weight: ArrayLike | None,
+) -> Told:
     """What an increment is learned from, the answers or else the labels, with the items that they are about."""
     if answers is not None:
-        told = Told.of_answers(inputs, counting_answers(answers, weight))
+        told = Told.of_answers(inputs, answers_to_remember(model, weighted_answers(answers, weight)))
     else:
         assert labels is not None
         told = Told.of_labels(inputs, labels, item_weights(weight, labels))
     if not len(told.said):
         raise InputError("There is nothing new to learn from: no answer about two items, of a weight above 0.")
     return told.select(np.arange(len(told.said)))
+
+
+def answers_to_remember(model: PairClassifier, pairs: Pairs) -> Pairs:
+    """One answer for each pair: the evidence by each annotator's rates or, where there are none, a merged answer."""
+    if is_evidence(model):
+        return evidence(counting_answers(pairs), *rates_for(model.credibility_, pairs))
+    return counting_answers(pairs.merged())
+
+
+def is_evidence(model: PairClassifier) -> bool:
+    return model.noise_ > 0 and model.credibility_ is not None
 
 
 def learn_new(model: PairClassifier, new: Told, seed: int) -> list[dict[str, float]]:
@@ -72,7 +169,10 @@ def learn_new(model: PairClassifier, new: Told, seed: int) -> list[dict[str, flo
         noisy = model.noise_ > 0
         pairs = sound_answers(joint.pairs, noisy=noisy)
         index = np.stack([pairs.left, pairs.right], axis=1)
-        objective = answers_objective(AnswerKnowledge(pairs, implied=not noisy), flip=model.noise_)
+        if is_evidence(model):
+            objective = answers_objective(EvidenceKnowledge(pairs))
+        else:
+            objective = answers_objective(AnswerKnowledge(pairs, implied=not noisy), flip=model.noise_)
     is_new = index[:, 0] >= len(joint.inputs) - len(new.inputs)
     if not is_new.any():
         raise InputError("All new answers contradict earlier ones; correct them, or let noise be learned.")

@@ -2,31 +2,33 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from pathlib import Path
 from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.metrics import accuracy_score
-from sklearn.utils.validation import column_or_1d
-from torch import Tensor, nn
+from sklearn.utils.validation import check_is_fitted, column_or_1d
+from torch import nn
 
 from likewise.atomic import atomic
 from likewise.errors import InputError
-from likewise.estimators.agreement import agreement
-from likewise.estimators.increments import go_on, remember
+from likewise.estimators.encoding import Choice
+from likewise.estimators.first_fit import fit_first
+from likewise.estimators.increments import Memory, go_on
 from likewise.estimators.inputs import InputForm
-from likewise.estimators.memory import Memory, Told
 from likewise.estimators.naming import match_names, outputs_in_use
 from likewise.estimators.network_classifier import NetworkClassifier
-from likewise.estimators.number_of_outputs import asked_outputs, estimate_n_classes
+from likewise.estimators.pair_folds import agreement
 from likewise.estimators.saved import OWN
 from likewise.estimators.starting_network import Network, OwnNetwork
-from likewise.estimators.task import Task, checksum, item_weights, items_checksum, make_task, read_told
-from likewise.pairs import Ids, LargeAnswers, Pairs, PairTarget, answers_about
-from likewise.training import Augment, OnEpoch, Pile, Settings, learn_answers
-from likewise.training.record_form import Form
+from likewise.estimators.task import (
+    read_told,
+)
+from likewise.estimators.wrong_answers import Noise, Verdict, check_noise
+from likewise.pairs import Ids, LargeAnswers, Pairs, PairTarget, Posterior, answers_about
+from likewise.storage.records import Form
+from likewise.training import Augment, OnEpoch
 from likewise.training.settings import Precision
 
 
@@ -49,11 +51,16 @@ class PairClassifier(NetworkClassifier):
         dropped where it is worse on held-out answers, by more than two standard errors; and after clear groups unless
         it is better by as much. In a table of more than 10,000 items it keeps the borders of classes away from items,
         and its outcome is dropped where it is worse.
-    noise : the rate of wrong answers; "learn"; or "auto": answers that contradict one another are not all right, so the
-        rate is learned where any do, and else it is 0. Where it is not 0, nothing is concluded from chains of answers.
+    noise : how answers may be wrong. "auto": each annotator has rates of false "same" and false "different", and all
+        answers are judged together with the network's outputs, in turns with the training; what follows from chains of
+        answers is used only where none looks wrong. "annotators": the same rates, but each pair is judged alone.
+        "learn": one rate for everybody; a number: this rate. "confusion": which classes are mixed up. 0: all are right.
     held_out : the share of the answers that is kept back to measure with. With y nothing is, unless there is patience.
     starts : of random starts, how many to make at most, while more than 1 % of the answers are denied.
     patience : epochs without a better loss of the held-out pairs before a stage ends, with its best weights; 0: never.
+    encoder : the pretrained network whose features of photos or texts are learned from: a name (see
+        `likewise.encoders.load_encoder`), an nn.Module, a function of a list of items, or "none". "auto" has one for
+        photos, images whose shorter side is above 64 pixels, where no network is named. It is remembered and saved.
     augment : "auto" (gentle shifts and turns of images, slight noise on features), None, or an `Augmentation`.
     image_size : the side that images from files are brought to.
     unit_length : whether to bring feature vectors to length 1 before anything else, as suits embeddings that are
@@ -68,9 +75,13 @@ class PairClassifier(NetworkClassifier):
     classes_ : the classes: those of y, or the numbers of the outputs in use until `name_classes` gives them names.
     n_outputs_ : the number of classes that were looked for. n_classes_interval_ : (low, high), which hold it with 90 %,
     where it was estimated; else None.
-    network_, history_ (of the last call), noise_ (the rate of wrong answers), unused_outputs_ (their number); of the
-    last `fit` first_network_ (as it was after the first stage), held_out_ (Pairs), unlabelled_ (whether the second
-    stage was kept), grouped_ (whether it began with groups of the items).
+    network_, history_ (of the last call), noise_ (the share of wrong answers), unused_outputs_ (their number).
+    p_wrong_ : (m,) with noise "auto" or "annotators" how likely each answer given to `fit` is wrong; posterior_ : what
+    all of them say together (`Posterior`); credibility_ : its facts, which are saved: the rates of each annotator, the
+    share of wrong answers, and whether they are supported. outliers_ : items that fit no class, or two.
+    confusion_ : (K, K) with noise "confusion" how often two items are called the same, by their outputs; else None.
+    Of the last `fit` first_network_ (as it was after the first stage), held_out_ (Pairs), unlabelled_ (whether the
+    second stage was kept), grouped_ (whether it began with groups of the items).
 
     >>> from sklearn.datasets import make_blobs
     >>> X, y = make_blobs(300, centers=3, random_state=0, cluster_std=0.5)
@@ -81,14 +92,25 @@ class PairClassifier(NetworkClassifier):
     array(['ant', 'bee', 'cat'], dtype='<U3')
     """
 
-    saved_facts: ClassVar[dict[str, Form]] = {"noise": float, "unlabelled": bool, "n_classes_interval": ([int], None)}
-    facts_added: ClassVar[dict[str, Any]] = {"n_classes_interval": None}
+    saved_facts: ClassVar[dict[str, Form]] = {
+        "noise": float,
+        "unlabelled": bool,
+        "n_classes_interval": ([int], None),
+        "credibility": (dict, None),
+        "confusion": ([[float]], None),
+    }
+    facts_added: ClassVar[dict[str, Any]] = {"n_classes_interval": None, "credibility": None, "confusion": None}
 
     noise_: float
     unlabelled_: bool
     grouped_: bool
     n_classes_interval_: tuple[int, int] | None
     held_out_: Pairs
+    posterior_: Posterior | None
+    p_wrong_: NDArray[np.float64] | None
+    outliers_: NDArray[np.int64]
+    credibility_: dict[str, Any] | None
+    confusion_: NDArray[np.float64] | None
     memory_: dict[str, Memory]
 
     def __init__(
@@ -101,10 +123,11 @@ class PairClassifier(NetworkClassifier):
         learning_rate: float = 3e-3,
         group_first: bool = True,
         unlabelled: bool = True,
-        noise: float | Literal["auto", "learn"] = "auto",
+        noise: Noise = "auto",
         held_out: float = 0.1,
         starts: int = 3,
         patience: int = 0,
+        encoder: Choice = "auto",
         augment: Augment | Literal["auto"] | None = "auto",
         image_size: int = 32,
         unit_length: bool = False,
@@ -126,6 +149,7 @@ class PairClassifier(NetworkClassifier):
         self.held_out = held_out
         self.starts = starts
         self.patience = patience
+        self.encoder = encoder
         self.augment = augment
         self.image_size = image_size
         self.unit_length = unit_length
@@ -152,14 +176,15 @@ class PairClassifier(NetworkClassifier):
         that differ, or with noise, always by MCL.
         Answers by id need `ids`, one for each row of X, unless X has them itself: it is a DataFrame whose index holds
         them, or made of paths. Answers may also stand in y, as `pairs.target(len(X))`, so that they follow a split.
-        Answers of several annotators are merged first, by how reliable each of them is (`Pairs.merged`).
+        Answers of several annotators count by each one's rates; where `noise` knows none, they are merged.
         X may be an `ArrayOnDisk`, and the answers `LargeAnswers`, where they do not fit into memory.
         `sample_weight` has one value an answer or, with y alone, an item. y also gives the outputs their names; where
         there are answers beside it, that is all it does.
         """
         self._check_parameters()
         inputs = self._inputs(X, reset=True)
-        return self._fit(inputs, *read_told(X, len(inputs), y, pairs, ids), sample_weight, None)
+        fit_first(self, inputs, *read_told(self._rows(X), len(inputs), y, pairs, ids), sample_weight, None)
+        return self
 
     @atomic
     def partial_fit(
@@ -183,10 +208,11 @@ class PairClassifier(NetworkClassifier):
         self._check_parameters()
         first = not hasattr(self, "network_")
         inputs = self._inputs(X, reset=first)
-        labels, answers = read_told(X, len(inputs), y, pairs, ids)
+        labels, answers = read_told(self._rows(X), len(inputs), y, pairs, ids)
         everything = None if classes is None else np.unique(np.asarray(classes))
         if first:
-            return self._fit(inputs, labels, answers, sample_weight, everything)
+            fit_first(self, inputs, labels, answers, sample_weight, everything)
+            return self
         if isinstance(answers, LargeAnswers):
             raise InputError("An increment is held in memory; give its answers as Pairs.")
         go_on(self, self.input_form_.check(inputs), labels, answers, sample_weight, everything)
@@ -203,7 +229,8 @@ class PairClassifier(NetworkClassifier):
     ) -> float:
         """The accuracy on labels y, after the best matching where the classes have no names; or on answers."""
         if isinstance(y, PairTarget) or (y is None and pairs is not None):
-            answers = answers_about(y if pairs is None else pairs, X, ids)
+            check_is_fitted(self)
+            answers = answers_about(y if pairs is None else pairs, self._rows(X), ids)
             return agreement(self, X, answers)
         if y is None:
             raise InputError("score needs y, the classes of the items, or pairs, answers about them.")
@@ -227,10 +254,12 @@ class PairClassifier(NetworkClassifier):
     ) -> Self:
         """A classifier whose network was trained elsewhere; its classes are those of the outputs that items fall in."""
         model = cls(n_outputs, network=network if name == OWN else name, unit_length=form.unit_length)
-        model.input_form_ = form
+        model.input_form_, model.encoder_ = form, None
         model.n_outputs_, model.n_classes_interval_ = n_outputs, None
         model.network_ = model.first_network_ = network
         model.history_, model.noise_, model.unlabelled_ = history, 0.0, False
+        model._set_verdict(Verdict(None, None))
+        model.confusion_ = None
         model.held_out_, model.memory_ = Pairs.from_arrays(np.empty((0, 2)), []), {}
         if not form.images:
             model.n_features_in_ = form.shape[0]
@@ -248,115 +277,20 @@ class PairClassifier(NetworkClassifier):
         """Read a classifier that `save` wrote; one with a network of your own needs it again, for its form alone."""
         classifier = super().load(folder, network=network)
         classifier.held_out_, classifier.memory_ = Pairs.from_arrays(np.empty((0, 2)), []), {}
+        classifier._set_verdict(Verdict(None, classifier.credibility_))
+        if classifier.confusion_ is not None:
+            classifier.confusion_ = np.array(classifier.confusion_, dtype=np.float64)
         if (interval := classifier.n_classes_interval_) is not None:  # JSON has no tuples
             classifier.n_classes_interval_ = (interval[0], interval[1])
         return classifier
 
     def _check_parameters(self) -> None:
-        is_rate = isinstance(self.noise, int | float | np.floating) and 0 <= self.noise < 0.5
-        if self.noise not in ("auto", "learn") and not is_rate:
-            raise InputError(f"noise must be 'auto', 'learn' or a rate from 0 to below 0.5, got {self.noise!r}.")
+        check_noise(self.noise)
         if not 0 <= self.held_out < 1:
             raise InputError(f"held_out must be a share from 0 to below 1, got {self.held_out!r}.")
         if self.starts < 1:
             raise InputError(f"starts must be 1 or more, got {self.starts!r}.")
 
-    def _fit(
-        self,
-        inputs: Tensor,
-        labels: NDArray[Any] | None,
-        answers: Pairs | LargeAnswers | None,
-        sample_weight: ArrayLike | None,
-        classes: NDArray[Any] | None,  # all there will be; None: those of the labels
-    ) -> Self:
-        self.input_form_ = InputForm.of(inputs, bool(self.unit_length))
-        everything = labels if classes is None else classes
-        n_outputs = asked_outputs(self.n_classes, everything)
-        if labels is not None and classes is not None and not np.isin(labels, classes).all():
-            raise InputError("y holds a class that is not among classes; give all there will be.")
-        seed = self._seed()
-        task = make_task(
-            labels,
-            answers,
-            sample_weight,
-            n_items=len(inputs),
-            n_classes=n_outputs or 2,
-            noisy=None if self.noise == "auto" else self.noise != 0,
-            share=self.held_out if answers is not None or self.patience else 0.0,
-            seed=seed,
-        )
-        self.n_classes_interval_ = None
-        if n_outputs is None:
-            number = estimate_n_classes(inputs, self.input_form_, task.said, seed)
-            n_outputs, self.n_classes_interval_ = number.estimate, (number.low, number.high)
-        self.n_outputs_ = n_outputs
-        self._learn(inputs, answers is not None, task, seed)
-        self._name(inputs, labels, everything)
-        self.memory_ = {}
-        if answers is not None:
-            remember(self, Told.of_answers(inputs, task.pairs), seed)
-        if labels is not None:
-            weight = item_weights(None if answers is not None else sample_weight, labels)
-            told = Told.of_labels(inputs, labels, weight)
-            kept = np.setdiff1d(np.arange(len(labels)), task.held_out.items if answers is None else [])
-            remember(self, replace(told, index=told.index[kept], said=labels[kept], weight=told.weight[kept]), seed)
-        return self
-
-    def _learn(
-        self,
-        inputs: Tensor,
-        answered: bool,  # or told from labels, which leave no pair unknown
-        task: Task,
-        seed: int,
-    ) -> None:
-        form = self.input_form_
-        settings = Settings(
-            batch_size=self.batch_size,
-            learning_rate=self.learning_rate,
-            schedule="one-cycle",
-            patience=self.patience,
-            device=self.device,
-            precision=self.precision,
-            seed=seed,
-        )
-        pile = Pile(inputs, form.mean, form.std, form.augmentation(self.augment))
-        learned = learn_answers(
-            lambda start_seed: self._starting_network(inputs, seed, start_seed - seed),
-            pile,
-            task.known,
-            task.pairs,
-            task.held_out,
-            settings,
-            epochs=self.epochs,
-            grouped=self.n_outputs_ if self.group_first and answered else 0,
-            said=task.said,
-            starts=self.starts,
-            unlabelled=bool(self.unlabelled) and answered,
-            flip=self._flip(task),
-            run=None if self.run is None else Path(self.run),
-            config=None if self.run is None else {"items": items_checksum(inputs), "answers": checksum(*task.arrays)},
-            progress=self.verbose,
-            on_epoch=self.on_epoch,
-        )
-        self.network_ = learned.network
-        self.first_network_ = learned.first
-        self.history_ = learned.history
-        self.noise_ = learned.flip
-        self.unlabelled_ = learned.unlabelled
-        self.grouped_ = learned.grouped
-        self.held_out_ = task.held_out
-
-    def _flip(self, task: Task) -> float | None:
-        """The rate of wrong answers; None: it is learned."""
-        if self.noise in ("auto", "learn"):
-            return None if task.noisy else 0.0
-        return float(self.noise)
-
-    def _name(self, inputs: Tensor, labels: NDArray[Any] | None, classes: NDArray[Any] | None) -> None:
-        """Find the outputs in use and, where there are labels, call them by these."""
-        outputs = self._outputs(self.network_, inputs).argmax(1).numpy()
-        naming = outputs_in_use(outputs)
-        in_use = naming.outputs
-        if labels is not None:
-            naming = match_names(outputs, labels, in_use, classes=classes, others=False)
-        self._set_naming(naming, in_use)
+    def _set_verdict(self, verdict: Verdict) -> None:
+        self.posterior_, self.p_wrong_ = verdict.posterior, verdict.p_wrong
+        self.credibility_, self.outliers_ = verdict.facts, verdict.outliers

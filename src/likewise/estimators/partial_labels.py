@@ -37,7 +37,7 @@ def read_partial_labels(y: ArrayLike | None, n_items: int, n_classes: int | None
         assert_all_finite(given, input_name="y")
     if len(given) != n_items:
         raise InputError(f"X has {n_items} items and y {len(given)}; give one label an item, -1 where there is none.")
-    known = _known(given)
+    known = is_labelled(given)
     if not known.any():
         raise InputError("y holds no label, all of it is -1; label at least two items, of different classes.")
     labels = np.array(given[known].tolist()) if given.dtype.kind == "O" else given[known]
@@ -67,7 +67,8 @@ def hold_out_labels(codes: NDArray[np.int64], share: float, seed: int) -> NDArra
     return np.sort(free[: int(share * len(order))])
 
 
-def _known(given: NDArray[Any]) -> NDArray[np.bool_]:
+def is_labelled(given: NDArray[Any]) -> NDArray[np.bool_]:
+    """(n,) Which entries are labels."""
     if given.dtype.kind == "U":
         return ~np.isin(np.char.strip(given), NO_LABEL)
     if given.dtype.kind == "O":

@@ -16,8 +16,7 @@ from likewise.estimators.pair_classifier import PairClassifier
 from likewise.estimators.saved import checked_parameters, plain_parameters
 from likewise.estimators.similarity_network import SimilarityNetwork
 from likewise.evaluation import NumberOfClasses, Trust
-from likewise.training import read_json, write_json
-from likewise.training.record_form import check_record
+from likewise.storage.records import check_record, read_json, write_json
 
 if TYPE_CHECKING:
     from likewise.estimators.category_discoverer import CategoryDiscoverer

@@ -17,9 +17,12 @@ from torch import Tensor
 from likewise.datasets import in_pieces
 from likewise.distributed import from_first
 from likewise.errors import InputError
+from likewise.estimators.wrong_answers import Noise, is_by_annotator
 from likewise.pairs import Ids, LargeAnswers, Pairs, PairTarget, answers_about
-from likewise.supervision import AnswerKnowledge, ClosureKnowledge, Known, LabelKnowledge
+from likewise.pairs.random_numbers import without_random_numbers
+from likewise.supervision import AnswerKnowledge, ClosureKnowledge, EvidenceKnowledge, Known, LabelKnowledge
 from likewise.training import hold_out
+from likewise.training.turns import evidence_at_first
 
 PAIRS_AN_ITEM = 20  # drawn from class labels; a batch uses all its pairs anyway
 
@@ -29,8 +32,8 @@ class Task:
     known: Known
     pairs: Pairs  # batches are made of these
     held_out: Pairs  # not learned from; may be empty
-    said: Pairs  # what is learned from before contradictions were repaired
-    noisy: bool = False  # whether some of the answers are taken to be wrong
+    said: Pairs  # what is learned from, as it was said: contradictions and annotators and all
+    noisy: bool = False  # whether some of the answers are taken to be wrong from the start
 
     @property
     def arrays(self) -> tuple[NDArray[Any], ...]:
@@ -72,14 +75,14 @@ def make_task(
     *,
     n_items: int,
     n_classes: int,
-    noisy: bool | None,  # None: where answers contradict one another
+    noise: Noise,
     share: float,
     seed: int,
 ) -> Task:
     if isinstance(answers, LargeAnswers):
-        return large_task(answers, n_items=n_items, n_classes=n_classes, noisy=bool(noisy))
+        return large_task(answers, n_items=n_items, n_classes=n_classes, noise=noise)
     if answers is not None:
-        return answers_task(answers, weight, n_classes=n_classes, noisy=noisy, share=share, seed=seed)
+        return answers_task(answers, weight, n_classes=n_classes, noise=noise, share=share, seed=seed)
     assert labels is not None
     codes = np.unique(labels, return_inverse=True)[1].astype(np.int64)
     return labels_task(codes, item_weights(weight, labels), share, seed)
@@ -101,45 +104,47 @@ def labels_task(codes: NDArray[np.int64], weight: NDArray[np.float32] | None, sh
     return Task(LabelKnowledge(np.where(out, -1, codes), weight), drawn[0], drawn[1], drawn[0])
 
 
-def counting_answers(pairs: Pairs, weight: ArrayLike | None) -> Pairs:
-    """The answers that say something, those of several annotators merged; `weight` (m,) goes with their own."""
-    if weight is not None:
-        pairs = replace(pairs, weight=pairs.weight * _weights(weight, len(pairs)))
-    pairs = pairs.merged()
+def weighted_answers(pairs: Pairs, weight: ArrayLike | None) -> Pairs:
+    """The answers; `weight` (m,) goes with their own."""
+    return pairs if weight is None else replace(pairs, weight=pairs.weight * _weights(weight, len(pairs)))
+
+
+def counting_answers(pairs: Pairs) -> Pairs:
+    """The answers that say something about two items."""
     return pairs.select((pairs.weight > 0) & (pairs.same != 0.5) & (pairs.left != pairs.right))
 
 
 def answers_task(
-    pairs: Pairs,
-    weight: ArrayLike | None,
-    *,
-    n_classes: int,
-    noisy: bool | None,
-    share: float,
-    seed: int,
+    pairs: Pairs, weight: ArrayLike | None, *, n_classes: int, noise: Noise, share: float, seed: int
 ) -> Task:
-    """Answers about the items, whose positions `pairs` has. A share of them is held out, wrong answers and all; of the
-    others contradicting ones are dropped unless noise is modelled.
+    """Answers about the items, whose positions `pairs` has. A share of them is held out, wrong answers and all.
 
-    Those of several annotators are merged first: that looks at each pair alone, so that nothing leaks from what is held
-    out into what is learned from.
+    With noise 0 contradicting ones of the others are dropped. Where annotators have no rates of their own, the answers
+    of several are merged first: that looks at each pair alone, so that nothing leaks from what is held out into what
+    is learned from. Soft answers that may well be random numbers are not used.
     """
-    pairs = counting_answers(pairs, weight)
+    pairs = without_random_numbers(weighted_answers(pairs, weight))
+    pairs = counting_answers(pairs if is_by_annotator(noise) else pairs.merged())
     _check(pairs, n_classes)
-    kept, held_out = hold_out(pairs, share, seed)
-    if noisy is None and (noisy := kept.closure().n_contradicted > 0):
+    contradictory = is_by_annotator(noise) and pairs.closure().n_contradicted > 0
+    noisy = contradictory or noise not in (0, "auto")
+    kept, held_out = hold_out(pairs, share, seed, law=not noisy)
+    if contradictory:
         warnings.warn(
-            "The answers contradict one another, so some are wrong: how often is learned, and nothing is concluded "
-            "from chains of answers; `likewise check --credible` shows which look wrong.",
+            "The answers contradict one another, so some are wrong: all are judged together, and nothing is concluded "
+            "from chains of answers. `p_wrong_` and the report say which look wrong.",
             stacklevel=4,
         )
-    sound = sound_answers(kept, bool(noisy))
-    return Task(AnswerKnowledge(sound, implied=not noisy), sound, held_out, kept, bool(noisy))
+    if is_by_annotator(noise) and noisy:
+        first = evidence_at_first(kept)
+        return Task(EvidenceKnowledge(first), first, held_out, kept, noisy)
+    sound = sound_answers(kept, noisy)
+    return Task(AnswerKnowledge(sound, implied=not noisy), sound, held_out, kept, noisy)
 
 
-def large_task(answers: LargeAnswers, *, n_items: int, n_classes: int, noisy: bool) -> Task:
+def large_task(answers: LargeAnswers, *, n_items: int, n_classes: int, noise: Noise) -> Task:
     """Answers that were closed on disk, with a sample that batches are made of."""
-    if noisy:
+    if noise not in (0, "auto"):
         raise InputError("Where answers may be wrong, all of them must be in memory; give noise=0, or fewer answers.")
     if answers.sample.n_items != n_items:
         raise InputError(

@@ -2,7 +2,6 @@
 
 from likewise.landscape.compute import loss_surface
 from likewise.landscape.losses import LOSSES
-from likewise.landscape.measures import finite_range, rank_correlation, share_below
-from likewise.landscape.surface import Surface
+from likewise.landscape.surface import Surface, finite_range, rank_correlation, share_below
 
 __all__ = ["LOSSES", "Surface", "finite_range", "loss_surface", "rank_correlation", "share_below"]

@@ -12,14 +12,14 @@ from torch import Tensor, nn
 
 from likewise.datasets import Items
 from likewise.errors import InputError
-from likewise.landscape.directions import Biases
-from likewise.landscape.fixed_batches import labelled_batches
 from likewise.landscape.grid import Part, compute_rows
 from likewise.landscape.job import BatchNorm, Job, Span, make_job
-from likewise.landscape.losses import LOSSES, FixedBatch, chance_level
+from likewise.landscape.losses import LOSSES, FixedBatch, chance_level, labelled_batches
+from likewise.landscape.plane import Biases
 from likewise.landscape.runs import open_runs
 from likewise.landscape.surface import Surface
-from likewise.training.run_folder import first_difference, plain, reserved
+from likewise.storage.records import as_json, first_difference
+from likewise.storage.run_folder import lock_folder
 
 Solution = nn.Module | str | Path
 
@@ -139,9 +139,9 @@ def compute_surface(
         return None
     values, cpu_seconds = computed
     chance = {loss: chance_level(loss, job.n_outputs, job.batches) for loss in job.losses}
-    surface = Surface(np.array(job.alpha), np.array(job.beta), job.losses, values, chance, plain(about), cpu_seconds)
+    surface = Surface(np.array(job.alpha), np.array(job.beta), job.losses, values, chance, as_json(about), cpu_seconds)
     if out is not None and folder is not None:
-        with reserved(folder):
+        with lock_folder(folder):
             surface.save(out)
             shutil.rmtree(folder)
     return surface
@@ -150,7 +150,7 @@ def compute_surface(
 def finished(out: Path, about: Mapping[str, Any]) -> Surface:
     """A surface that was computed before, if it is this one."""
     surface = Surface.load(out)
-    difference = first_difference(surface.about, plain(about))
+    difference = first_difference(surface.about, as_json(about))
     if difference:
         name, was, now = difference
         raise InputError(f"{out} holds a surface with {name} = {was!r}, now it is {now!r}; give another file name.")

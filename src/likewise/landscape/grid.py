@@ -8,9 +8,11 @@ from __future__ import annotations
 
 import multiprocessing
 import signal
-from collections.abc import Iterator, Mapping, Sequence
+import sys
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
-from contextlib import ExitStack
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -18,13 +20,65 @@ import numpy as np
 import torch
 
 from likewise.errors import InputError
-from likewise.files import replacing
 from likewise.landscape.job import Job
-from likewise.landscape.progress import row_progress
 from likewise.landscape.rows import Row, RowLosses
 from likewise.landscape.surface import Floats
-from likewise.training import Interrupted, read_json, write_json
-from likewise.training.run_folder import first_difference, plain, reserved
+from likewise.storage.atomic_files import open_atomically
+from likewise.storage.records import as_json, first_difference, read_json, write_json
+from likewise.storage.run_folder import lock_folder
+from likewise.training import Interrupted
+from likewise.training.progress import clock
+
+# How far a surface has come and how long it still takes: a bar on a terminal, ten lines elsewhere.
+
+Tell = Callable[[], None]  # called after each row
+
+
+@contextmanager
+def row_progress(wanted: bool, rows: int, points: int) -> Iterator[Tell]:
+    """For so many rows of so many points; what is given is called whenever one is done."""
+    if not wanted or not rows:
+        yield lambda: None
+    elif sys.stdout.isatty():
+        with _bar(rows, points) as tell:
+            yield tell
+    else:
+        yield _lines(rows, points)
+
+
+@contextmanager
+def _bar(rows: int, points: int) -> Iterator[Tell]:
+    from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
+
+    texts = [TextColumn(text) for text in ("{task.completed}/{task.total} rows", "{task.fields[figures]}", "left")]
+    with Progress(texts[0], BarColumn(), texts[1], TimeRemainingColumn(), texts[2]) as bar:
+        task, started = bar.add_task("", total=rows, figures=""), time.perf_counter()
+        done = 0
+
+        def tell() -> None:
+            nonlocal done
+            done += 1
+            bar.update(task, completed=done, figures=_speed(started, done * points))
+
+        yield tell
+
+
+def _lines(rows: int, points: int) -> Tell:
+    started, done = time.perf_counter(), 0
+
+    def tell() -> None:
+        nonlocal done
+        done += 1
+        if done == 1 or 10 * done // rows != 10 * (done - 1) // rows:
+            left = (time.perf_counter() - started) / done * (rows - done)
+            print(f"{done}/{rows} rows  {_speed(started, done * points)}  {clock(left)} left", flush=True)
+
+    return tell
+
+
+def _speed(started: float, points: int) -> str:
+    return f"{1000 * (time.perf_counter() - started) / points:.0f} ms a point"
+
 
 Part = tuple[int, int]  # the k-th of n, counted from 1
 
@@ -61,7 +115,7 @@ def compute_rows(
     found: dict[int, Row] = {}
     with ExitStack() as stack:
         if folder is not None:
-            stack.enter_context(reserved(folder / f"part-{k}-of-{n}"))
+            stack.enter_context(lock_folder(folder / f"part-{k}-of-{n}"))
             _same_job(folder / "about.json", about)
             found = _read_rows(folder, job)
         waiting = [position for position in mine if position not in found]
@@ -121,7 +175,7 @@ def _same_job(path: Path, about: Mapping[str, Any]) -> None:
     if not path.exists():
         write_json(path, about)
         return
-    difference = first_difference(read_json(path), plain(about))
+    difference = first_difference(read_json(path), as_json(about))
     if difference:
         name, was, now = difference
         raise InputError(
@@ -130,7 +184,7 @@ def _same_job(path: Path, about: Mapping[str, Any]) -> None:
 
 
 def _write_row(folder: Path, position: int, row: Row) -> None:
-    with replacing(folder / f"row-{position:05}.npz") as file:
+    with open_atomically(folder / f"row-{position:05}.npz") as file:
         np.savez(file, **row._asdict())
 
 

@@ -9,8 +9,14 @@ import torch
 from torch import Tensor
 from torch.nn.functional import cross_entropy
 
-from likewise.criteria import kcl, mcl
+from likewise.criteria import dense, kcl, mcl
+from likewise.datasets import Items, normalise
 from likewise.errors import InputError
+from likewise.pairs import Pairs
+from likewise.supervision import AnswerKnowledge
+from likewise.training import AnswerOrder, TensorBatches
+from likewise.training.batches import channels_last
+from likewise.training.randomness import ORDER, generator
 
 LOSSES = ("ce", "mcl", "kcl")
 
@@ -77,3 +83,44 @@ def loss_sum(loss: str, logits: Tensor, batch: FixedBatch) -> float:
 def chance_level(loss: str, n_outputs: int, batches: Sequence[FixedBatch]) -> float:
     """The loss of a network that knows nothing: all its outputs alike, for every item."""
     return mean_loss(loss, [torch.zeros(len(batch.inputs), n_outputs) for batch in batches], batches)
+
+
+# The items a surface is computed on, in batches that are the same at every point: labelled ones, or answered pairs.
+def labelled_batches(
+    items: Items,
+    *,
+    n: int = 1000,
+    batch_size: int = 100,
+    seed: int = 0,
+    mean: Sequence[float] = (),
+    std: Sequence[float] = (),
+) -> tuple[FixedBatch, ...]:
+    """`n` random items whose label is known, or all where there are fewer."""
+    known = (items.labels >= 0).nonzero().flatten()
+    if n < 2 or len(known) < 2:
+        raise InputError(f"A surface needs two labelled items or more, got {min(n, len(known))}.")
+    drawn = known[torch.randperm(len(known), generator=generator(seed, ORDER))[:n]]
+    chosen = items.subset(drawn)
+    batches = TensorBatches(chosen.inputs, chosen.labels, batch_size, mean=mean, std=std, shuffle=False)
+    return tuple(FixedBatch(batch.inputs, batch.labels) for batch in batches.epoch(0))
+
+
+def answered_batches(
+    inputs: Tensor,
+    pairs: Pairs,
+    *,
+    n: int = 1000,
+    batch_size: int = 100,
+    seed: int = 0,
+    mean: Sequence[float] = (),
+    std: Sequence[float] = (),
+) -> tuple[FixedBatch, ...]:
+    """Batches of both items of random answered pairs, so many that they hold about `n` items; only answers count."""
+    asked = torch.stack([torch.from_numpy(pairs.left), torch.from_numpy(pairs.right)], 1)
+    order, known = AnswerOrder(asked, len(inputs), batch_size, seed=seed), AnswerKnowledge(pairs, implied=False)
+    batches = []
+    for index in order.chunks(0)[: max(1, n // batch_size)]:
+        same, weight = dense(known.among(index.numpy()), len(index))
+        ready = channels_last(normalise(inputs[index], tuple(mean), tuple(std)))
+        batches.append(FixedBatch(ready, same, weight))
+    return tuple(batches)

@@ -6,6 +6,7 @@ wait for each other once a row, and not after every product of matrices. The res
 
 from __future__ import annotations
 
+import copy
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -14,12 +15,35 @@ from typing import NamedTuple, Protocol, TypeVar
 import numpy as np
 import torch
 from numpy.typing import NDArray
-from torch import Tensor
+from torch import Tensor, nn
+from torch.func import functional_call
+from torch.nn.modules.batchnorm import _BatchNorm
 
-from likewise.landscape.any_network import AnyNetwork
 from likewise.landscape.blocks import BlockNetwork
 from likewise.landscape.job import Axis, Job
 from likewise.landscape.losses import FixedBatch, loss_sum
+from likewise.landscape.plane import Plane
+
+
+# Any network at many points of a plane: called once for each point and batch.
+class AnyNetwork:
+    """The network in evaluation mode; with `recompute`, batch-norm has the statistics of the batch at hand."""
+
+    def __init__(self, network: nn.Module, plane: Plane, *, recompute: bool) -> None:
+        self.plane = plane
+        self.network = copy.deepcopy(network).cpu().eval()
+        for module in self.network.modules():
+            if recompute and isinstance(module, _BatchNorm):
+                module.running_mean = module.running_var = None  # it then normalises by the batch, in any mode
+
+    def along(self, alpha: float, betas: Sequence[float]) -> Callable[[Tensor], Tensor]:
+        """What gives for a batch the logits of all points of a row, (points, b, K); for one batch at a time, since the
+        network has the weights of one point.
+        """
+        row = self.plane.row(alpha)
+        points = [self.plane.along(row, beta) for beta in betas]
+        return lambda inputs: torch.stack([functional_call(self.network, point, (inputs,)) for point in points])
+
 
 T = TypeVar("T")
 

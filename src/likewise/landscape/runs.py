@@ -12,10 +12,9 @@ from torch import nn
 
 from likewise.datasets import DataSet, load
 from likewise.errors import InputError
-from likewise.landscape.fixed_batches import labelled_batches
-from likewise.landscape.losses import FixedBatch
+from likewise.landscape.losses import FixedBatch, labelled_batches
 from likewise.networks import build
-from likewise.training import read_json
+from likewise.storage.records import read_json
 
 
 @dataclass(frozen=True)

@@ -8,11 +8,9 @@ from __future__ import annotations
 import torch
 
 from likewise.errors import InputError
-from likewise.networks.cosine_head import CosineHead
+from likewise.networks.heads import CosineHead, PairHead
 from likewise.networks.lenet import LeNet
-from likewise.networks.linear import Linear
-from likewise.networks.mlp import MLP
-from likewise.networks.pair_head import PairHead
+from likewise.networks.mlp import MLP, Linear
 from likewise.networks.resnet import BLOCKS, BOTTLENECK, PreActResNet
 from likewise.networks.similarity import BATCH_NORMS, SimilarityModule, predicting
 from likewise.networks.vgg import STAGES, VGG

@@ -10,10 +10,9 @@ from typing import Literal
 import torch
 from torch import Tensor, nn
 
-from likewise.distributed import whole
+from likewise.distributed import gather_batch
 from likewise.errors import InputError
-from likewise.networks.cosine_head import CosineHead
-from likewise.networks.pair_head import PairHead, at_least_float32
+from likewise.networks.heads import CosineHead, PairHead, at_least_float32
 
 BATCH_NORMS = (nn.BatchNorm1d, nn.BatchNorm2d, nn.BatchNorm3d)
 
@@ -85,7 +84,7 @@ class SimilarityModule(nn.Module):
         return out
 
     def forward(self, x: Tensor) -> Tensor:
-        logits: Tensor = self.head(whole(self.features(x)))  # (b, b)
+        logits: Tensor = self.head(gather_batch(self.features(x)))  # (b, b)
         return logits
 
     @torch.no_grad()
@@ -95,7 +94,7 @@ class SimilarityModule(nn.Module):
         With `adapt` every batch-norm, the backbone's too, normalises by this batch and not by what it saw in training.
         """
         with predicting(self, adapt):
-            features = whole(self.features(x))
+            features = gather_batch(self.features(x))
         return self.predict_similarity(features, adapt=adapt, symmetric=symmetric)
 
     @torch.no_grad()

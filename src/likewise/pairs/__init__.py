@@ -1,11 +1,11 @@
 """Same/different knowledge as data: answers, what they imply, where they contradict, who gave them, natural cues."""
 
-from likewise.pairs.annotators import Agreement, agreement, disagreements
+from likewise.pairs.annotators import Agreement, Reliability, agreement, disagreements, reliability
 from likewise.pairs.closure import Closure
 from likewise.pairs.contradictions import Contradiction
 from likewise.pairs.credible import Suspect, suspects
 from likewise.pairs.cues import from_graph, from_patches, from_space, from_time
-from likewise.pairs.dawid_skene import Reliability, reliability
+from likewise.pairs.evidence import credibility, evidence
 from likewise.pairs.items_of import Ids, answers_about, paths_of
 from likewise.pairs.large import LargeAnswers, read_large
 from likewise.pairs.pairs import Pairs
@@ -31,7 +31,9 @@ __all__ = [
     "Suspect",
     "agreement",
     "answers_about",
+    "credibility",
     "disagreements",
+    "evidence",
     "from_graph",
     "from_patches",
     "from_space",

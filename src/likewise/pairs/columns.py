@@ -6,6 +6,7 @@ Text is looked at once for each distinct value and not once a row. Every refusal
 from __future__ import annotations
 
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -15,7 +16,30 @@ from numpy.typing import NDArray
 
 from likewise.errors import InputError
 from likewise.pairs.keys import is_sparse
-from likewise.pairs.source import Source
+
+
+# Where answers stand, so that a message can name the file and the line.
+@dataclass(frozen=True, eq=False)
+class Source:
+    """The file of the answers, and the place of each in it: its line in a CSV file, else its row, counted from 0."""
+
+    lines: NDArray[np.int64]  # (m,)
+    file: str = ""
+    unit: str = "row"
+
+    def place(self, row: int) -> str:
+        """
+        >>> Source(np.array([2, 5]), "answers.csv", "line").place(1)
+        'answers.csv, line 5'
+        >>> Source(np.arange(3)).place(2)
+        'row 2'
+        """
+        place = f"{self.unit} {self.lines[row]}"
+        return f"{self.file}, {place}" if self.file else place
+
+    def select(self, rows: NDArray[np.bool_] | NDArray[np.int64]) -> Source:
+        return replace(self, lines=self.lines[rows])
+
 
 REQUIRED = ("left", "right", "same")
 OPTIONAL = ("weight", "annotator")

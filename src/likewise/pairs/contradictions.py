@@ -2,21 +2,107 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.sparse import coo_array, csr_array
+from scipy.sparse.csgraph import breadth_first_order
 
-from likewise.pairs.chains import Chains
 from likewise.pairs.closure import told
-from likewise.pairs.keys import keys
+from likewise.pairs.keys import distinct, keys, pairs_of
 
 if TYPE_CHECKING:
     from likewise.pairs.pairs import Pairs
 
+
+# The shortest chain of "same" answers between two items.
+
 Ints = NDArray[np.int64]
+
+MEETING = 6000  # a search from both ends takes as long as SciPy's search of a graph of so many items and links
+LEVELS = 1000  # and is given up after so many, for it is slow where a level has few items
+
+
+class Chains:
+    """The graph of "same" answers, to be searched breadth first.
+
+    >>> chains = Chains(np.array([0, 1, 2, 0]), np.array([1, 2, 3, 3]), n=5)
+    >>> chains.between(1, [3])
+    [[1, 0, 3]]
+    """
+
+    def __init__(self, left: Ints, right: Ints, n: int) -> None:
+        others = left != right
+        i, j = pairs_of(distinct(keys(left[others], right[others], n)), n)
+        both = (np.concatenate([i, j]), np.concatenate([j, i]))
+        graph = coo_array((np.ones(2 * len(i), dtype=np.bool_), both), shape=(n, n)).tocsr()
+        graph.sort_indices()
+        self.starts, self.neighbours, self.n = graph.indptr, graph.indices, n
+        self.before = np.full((2, n), -1, dtype=np.int64)  # for the two ends of a search: the item before each
+
+    def between(self, source: int, targets: Sequence[int]) -> list[list[int]]:
+        """The items of a shortest chain from the source to each target; there must be one."""
+        if len(targets) * MEETING < self.n + len(self.neighbours):
+            chains = []
+            for target in targets:
+                chain = self._meet(source, target)
+                if chain is None:
+                    break
+                chains.append(chain)
+            else:
+                return chains
+        _, before = breadth_first_order(self._graph, source, return_predecessors=True)
+        return [_back(target, source, before) for target in targets]
+
+    def _meet(self, source: int, target: int) -> list[int] | None:
+        """Search from both ends, each time a level further where there is less to do, till they meet; None: too far."""
+        levels = [[np.array([source])], [np.array([target])]]
+        self.before[0, source], self.before[1, target] = source, target
+        met, chain = levels[0][0][self.before[1, [source]] >= 0], None
+        while not len(met) and len(levels[0]) + len(levels[1]) < LEVELS:
+            side = int(self._n_links(levels[0][-1]) > self._n_links(levels[1][-1]))
+            levels[side].append(self._next_level(levels[side][-1], self.before[side]))
+            # The first meeting is on a shortest chain: with a shorter one they would have met at an earlier level.
+            met = levels[side][-1][self.before[1 - side, levels[side][-1]] >= 0]
+        if len(met):
+            to, back = (_back(int(met[0]), end, self.before[side]) for side, end in enumerate((source, target)))
+            chain = to + back[-2::-1]
+        for side in (0, 1):
+            self.before[side, np.concatenate(levels[side])] = -1  # as it was
+        return chain
+
+    def _next_level(self, level: Ints, before: Ints) -> Ints:
+        """The items that are linked to those of a level and were not reached before."""
+        starts = self.starts[level].astype(np.int64)
+        counts = self.starts[level + 1] - starts
+        item = np.repeat(level, counts)
+        link = np.arange(len(item)) + np.repeat(starts - np.cumsum(counts) + counts, counts)
+        neighbour = self.neighbours[link]
+        new = before[neighbour] < 0
+        item, neighbour = item[new], neighbour[new]
+        before[neighbour[::-1]] = item[::-1]  # of several the first: it is written last
+        return np.asarray(neighbour[before[neighbour] == item], dtype=np.int64)
+
+    def _n_links(self, level: Ints) -> int:
+        return int((self.starts[level + 1] - self.starts[level]).sum())
+
+    @cached_property
+    def _graph(self) -> csr_array:
+        entries = (np.ones(len(self.neighbours)), self.neighbours, self.starts)  # float64, or scipy copies every time
+        return csr_array(entries, shape=(self.n, self.n))
+
+
+def _back(item: int, source: int, before: dict[int, int] | NDArray[np.int32]) -> list[int]:
+    """The chain from the source to an item."""
+    chain = [item]
+    while chain[-1] != source:
+        chain.append(int(before[chain[-1]]))
+    return chain[::-1]
 
 
 @dataclass(frozen=True)

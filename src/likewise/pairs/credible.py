@@ -8,18 +8,23 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from itertools import pairwise
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from likewise.pairs.chains import Chains
 from likewise.pairs.closure import components
+from likewise.pairs.contradictions import Chains
 from likewise.pairs.keys import keys
-from likewise.pairs.posterior import Posterior
+from likewise.pairs.posterior import Posterior, least_credible
+
+if TYPE_CHECKING:
+    from likewise.pairs.pairs import Pairs
 
 Ints = NDArray[np.int64]
 
 MOST_ODDS = 1000  # what is surer is said to be this
+TOGETHER = "no single chain, but many answers together"
 
 
 @dataclass(frozen=True)
@@ -47,17 +52,21 @@ class Suspect:
     def text(self, most_links: int | None = None) -> str:
         """In one line, the middle of a longer chain left out."""
         answer = f"{self.left}{'=' if self.says_same else '!='}{self.right}, {self.unit} {self.line}"
-        odds = (
-            f"more than {MOST_ODDS:,.0f} to 1"
-            if self.odds > MOST_ODDS
-            else f"{self.odds:,.{int(self.odds < 10)}f} to 1"
-        )
+        return f"{answer}: wrong by {self.odds_in_words}; {self.chain(most_links) or TOGETHER}"
+
+    @property
+    def odds_in_words(self) -> str:
+        if self.odds > MOST_ODDS:
+            return f"more than {MOST_ODDS:,.0f} to 1"
+        return f"{self.odds:,.{int(self.odds < 10)}f} to 1"
+
+    def chain(self, most_links: int | None = None) -> str:
+        """The links with their lines, the middle of a longer chain left out; empty where there is none."""
         links, lines = ["".join(link) for link in self.against], [str(line) for line in self.lines]
         if most_links is not None and len(links) > most_links:
             some = slice(most_links // 2, len(links) - (most_links - most_links // 2))
             links[some], lines[some] = [f"... {some.stop - some.start:,} more ..."], ["..."]
-        why = f"{', '.join(links)} ({', '.join(lines)})" if links else "no single chain, but many answers together"
-        return f"{answer}: wrong by {odds}; {why}"
+        return f"{', '.join(links)} ({', '.join(lines)})" if links else ""
 
 
 def suspects(posterior: Posterior, limit: int | None = None) -> list[Suspect]:
@@ -68,13 +77,18 @@ def suspects(posterior: Posterior, limit: int | None = None) -> list[Suspect]:
     >>> print(suspects(pairs.posterior(n_classes=3, rates=(0.1, 0.1)))[0])
     a!=c, row 2: wrong by 4.0 to 1; a=b, b=c (0, 1)
     """
-    rows = posterior.least_credible(limit)
+    return suspects_among(posterior.pairs, posterior.right, limit)
+
+
+def suspects_among(pairs: Pairs, right: NDArray[np.float64], limit: int | None = None) -> list[Suspect]:
+    """The same, of answers each of which is right with a known probability (m,)."""
+    rows = least_credible(right, limit)
     if not len(rows):
         return []
-    links = _Links(posterior)
+    links = _Links(pairs, right)
     found = []
     for row in rows.tolist():
-        pairs, wrong = posterior.pairs, 1 - float(posterior.right[row])
+        wrong = 1 - float(right[row])
         says_same = bool(pairs.same[row] > 0.5)
         chain = links.against(row, says_same)
         found.append(
@@ -95,20 +109,47 @@ def suspects(posterior: Posterior, limit: int | None = None) -> list[Suspect]:
     return found
 
 
+def credible_facts(posterior: Posterior) -> dict[str, Any]:
+    """What all answers say together, as JSON has it; outliers are positions of items, none where nothing is claimed."""
+    rates = posterior.rates
+    return {
+        "supported": posterior.supported,
+        "share_wrong": posterior.share_wrong,
+        "interval": list(posterior.share_wrong_interval),
+        "classes": posterior.n_classes,
+        "rates": [
+            {
+                "annotator": name,
+                "answers": int(rates.n_answers[place]),
+                "says_same": float(rates.says_same[place]),
+                "false_different": float(rates.false_different[place]),
+                "false_different_interval": rates.false_different_interval[place].tolist(),
+                "false_same": float(rates.false_same[place]),
+                "false_same_interval": rates.false_same_interval[place].tolist(),
+                "random": bool(rates.random[place]),
+                "reversed": bool(rates.reversed[place]),
+            }
+            for place, name in enumerate(rates.annotators)
+        ],
+        "n_redundant": posterior.n_redundant,
+        "likely_wrong": int((posterior.right < 0.5).sum()),
+        "outliers": posterior.outliers().tolist() if posterior.supported else [],
+    }
+
+
 class _Links:
     """The credible answers, to be searched for chains."""
 
-    def __init__(self, posterior: Posterior) -> None:
-        pairs = posterior.pairs
-        credible = (posterior.right > 0.5) & (pairs.weight > 0) & (pairs.left != pairs.right)
+    def __init__(self, pairs: Pairs, right: NDArray[np.float64]) -> None:
+        credible = (right > 0.5) & (pairs.weight > 0) & (pairs.left != pairs.right)
         items, place = np.unique(np.concatenate([pairs.left, pairs.right]), return_inverse=True)
         self.items, self.left, self.right, n = items, place[: len(pairs)], place[len(pairs) :], len(items)
         same, apart = credible & (pairs.same > 0.5), np.flatnonzero(credible & (pairs.same < 0.5))
         self.chains = Chains(self.left[same], self.right[same], n)
         self.group, self.n = components(self.left[same], self.right[same], n)[0], n
-        by_credibility = np.argsort(-posterior.right, kind="stable")
+        by_credibility = np.argsort(-right, kind="stable")
         self.row_of = self._first(by_credibility[same[by_credibility]], self.left, self.right)
-        order = apart[np.argsort(-posterior.right[apart], kind="stable")]
+        order = apart[np.argsort(-right[apart], kind="stable")]
         self.row_between = self._first(order, self.group[self.left], self.group[self.right])
 
     def _first(self, rows: Ints, left: Ints, right: Ints) -> tuple[Ints, Ints]:

@@ -20,9 +20,8 @@ import pyarrow.parquet
 from numpy.typing import NDArray
 
 from likewise.errors import InputError, reading_as
-from likewise.files import replacing
-from likewise.pairs.columns import OPTIONAL, REQUIRED, Column
-from likewise.pairs.source import Source
+from likewise.pairs.columns import OPTIONAL, REQUIRED, Column, Source
+from likewise.storage.atomic_files import open_atomically
 
 if TYPE_CHECKING:
     from likewise.pairs.pairs import Pairs
@@ -143,7 +142,7 @@ def write_csv(pairs: Pairs, path: Path) -> None:
             raise InputError(f"{path}: the name {broken[0].as_py()!r} holds a line break. Write Parquet instead.")
         quoting = "needed" if pc.any(pc.match_substring_regex(texts, '[,"]')).as_py() else "none"
     options = pyarrow.csv.WriteOptions(include_header=False, quoting_style=quoting)
-    with replacing(path) as file:
+    with open_atomically(path) as file:
         file.write((",".join(_schema(pairs).names) + "\n").encode())
         for table in _tables(pairs):
             pyarrow.csv.write_csv(table, file, options)
@@ -152,7 +151,7 @@ def write_csv(pairs: Pairs, path: Path) -> None:
 def write_parquet(pairs: Pairs, path: Path) -> None:
     """Write a Parquet file that appears whole or not at all; ids are plain text in it, stored once each."""
     schema = _schema(pairs)
-    with replacing(path) as file, pyarrow.parquet.ParquetWriter(file, schema, store_schema=False) as writer:
+    with open_atomically(path) as file, pyarrow.parquet.ParquetWriter(file, schema, store_schema=False) as writer:
         for table in _tables(pairs):
             writer.write_table(table)
 

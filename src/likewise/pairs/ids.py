@@ -11,8 +11,7 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from likewise.errors import InputError
-from likewise.pairs.columns import ROW_NUMBER, are_rows, column
-from likewise.pairs.source import Source
+from likewise.pairs.columns import ROW_NUMBER, Source, are_rows, column
 
 if TYPE_CHECKING:
     from likewise.pairs.pairs import Pairs

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import log_softmax
+from scipy.special import expit, log_softmax, logit
 
 from likewise.pairs.couplings import Couplings
 from likewise.pairs.enumeration import labellings
@@ -18,6 +18,7 @@ Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
 LEAST = -700.0  # logarithm of what counts as impossible
+NEVER = 1e-12  # how near to 0 and 1 a probability may come where its odds are taken
 WORK = 300_000_000  # terms of an enumeration; where it would take more, belief propagation does
 HALF_PRECISION = 2_000_000  # couplings times classes, above which messages are float32
 ROUGHLY = 1e-3  # change of messages that is small enough until the rates are known
@@ -28,9 +29,7 @@ class Memberships:
 
     def __init__(self, couplings: Couplings, unary: Floats, outside: float) -> None:
         self.couplings = couplings
-        inside = log_softmax(unary, axis=1) + np.log1p(-outside)
-        column = np.full((len(unary), 1), np.log(outside) if outside > 0 else LEAST)
-        self.unary = np.maximum(np.concatenate([inside, column], axis=1), LEAST)  # (n, K + 1)
+        self.unary = _with_outside(unary, outside)  # (n, K + 1)
         self.n_classes = unary.shape[1]
         self.loops = couplings.batches(couplings.small & ~couplings.tree)
         work = sum(len(batch.items) * 3 * self.n_classes * 3 ** batch.items.shape[1] for batch in self.loops)
@@ -50,7 +49,8 @@ class Memberships:
     def update(self, log_odds: Floats, last: bool = False) -> Floats:
         """(E,) P(same) of each coupling."""
         precision = np.float64 if len(self.propagated) * self.n_classes <= HALF_PRECISION else np.float32
-        unary, enough = self.unary.astype(precision), 0.0 if last else ROUGHLY
+        unary: NDArray[np.floating] = self.unary.astype(precision)
+        enough = 0.0 if last else ROUGHLY
         beliefs = propagate(self.wiring, log_odds[self.propagated], unary, self.messages, enough)
         self.messages, self.settled, self.classes = beliefs.messages, beliefs.settled, beliefs.classes
         self.log_odds = log_odds
@@ -77,3 +77,32 @@ class Memberships:
             same[rows] = table[np.searchsorted(chosen, a[rows]), couplings.pair(i[rows], j[rows])]
         same[i == j] = 1.0
         return same
+
+
+class PairByPair:
+    """The same with each pair judged alone: by its own answers, and by the classes of its two items."""
+
+    exact = settled = deterministic = True
+
+    def __init__(self, couplings: Couplings, unary: Floats, outside: float) -> None:
+        self.couplings, self.n_classes = couplings, unary.shape[1]
+        self.classes = np.exp(_with_outside(unary, outside))
+        self.before = self.between(couplings.i, couplings.j)
+        self.same = self.before
+
+    def update(self, log_odds: Floats, last: bool = False) -> Floats:
+        """(E,) P(same) of each coupling."""
+        self.same = np.asarray(expit(logit(self.before.clip(NEVER, 1 - NEVER)) + log_odds))
+        return self.same
+
+    def between(self, i: Ints, j: Ints) -> Floats:
+        """P(same) of pairs without their answers."""
+        same: Floats = np.einsum("pk,pk->p", self.classes[i, :-1], self.classes[j, :-1])
+        return same
+
+
+def _with_outside(unary: Floats, outside: float) -> Floats:
+    """(n, K + 1) Log-probabilities, the last of which is of no class."""
+    inside = log_softmax(unary, axis=1) + np.log1p(-outside)
+    column = np.full((len(unary), 1), np.log(outside) if outside > 0 else LEAST)
+    return np.asarray(np.maximum(np.concatenate([inside, column], axis=1), LEAST), dtype=np.float64)

@@ -13,16 +13,14 @@ from numpy.typing import ArrayLike, NDArray
 
 from likewise.errors import InputError
 from likewise.pairs import columns, files
-from likewise.pairs.annotators import counted
+from likewise.pairs.annotators import counted, reliability
 from likewise.pairs.closure import Closure, close, told
+from likewise.pairs.columns import Source
 from likewise.pairs.contradictions import Contradiction, find_contradictions
-from likewise.pairs.dawid_skene import reliability
 from likewise.pairs.ids import item_ids, lookup
-from likewise.pairs.keys import occurring, places
+from likewise.pairs.keys import distinct_numbers, n_pairs, occurring, pair_numbered, places
 from likewise.pairs.posterior import Posterior, infer
 from likewise.pairs.repair import Repair, repair
-from likewise.pairs.sampling import distinct_numbers, n_pairs, pair_numbered
-from likewise.pairs.source import Source
 from likewise.pairs.target import PairTarget
 from likewise.unknown import UNKNOWN
 

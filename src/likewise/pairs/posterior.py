@@ -22,7 +22,7 @@ from likewise.errors import InputError
 from likewise.pairs.couplings import Couplings
 from likewise.pairs.groupings import Groupings
 from likewise.pairs.keys import keys, pairs_of
-from likewise.pairs.memberships import Memberships
+from likewise.pairs.memberships import Memberships, PairByPair
 from likewise.pairs.rates import (
     PRIOR_ANSWERS,
     PRIOR_WRONG,
@@ -71,7 +71,7 @@ class Posterior:
     outside: Floats | None  # (n,) and that it is in none of them
     exact: bool  # whether all is exact given the rates; else belief propagation or samples
     settled: bool  # whether belief propagation came to an end; mean field took its place if not
-    model: Groupings | Memberships
+    model: Groupings | Memberships | PairByPair
     items: Ints  # the items that the model knows, in order
 
     def __repr__(self) -> str:
@@ -111,8 +111,7 @@ class Posterior:
         >>> pairs.posterior().least_credible()
         array([2])
         """
-        order = np.argsort(self.right, kind="stable")
-        return order[: int((self.right < 0.5).sum())][:limit]
+        return least_credible(self.right, limit)
 
     def outliers(self) -> Ints:
         """Items that fit no class, the worst first.
@@ -140,6 +139,11 @@ class Posterior:
         return order[: int((doubt > 0).sum())]
 
 
+def least_credible(right: Floats, limit: int | None = None) -> Ints:
+    """The rows whose probability (m,) of being right is below 1/2, the lowest first."""
+    return np.argsort(right, kind="stable")[: int((right < 0.5).sum())][:limit]
+
+
 def infer(
     pairs: Pairs,
     n_classes: int | None,
@@ -147,15 +151,22 @@ def infer(
     neighbours: tuple[ArrayLike, ArrayLike] | None,
     rates: tuple[float, float] | None,
     outside: float,
-    random_state: int | np.random.Generator,
+    random_state: int | np.random.Generator = 0,
+    *,
+    joint: bool = True,
+    untaught: NDArray[np.bool_] | None = None,
 ) -> Posterior:
-    """The posterior of `Pairs.posterior`, with its arguments."""
+    """The posterior of `Pairs.posterior`, with its arguments.
+
+    Without `joint` each pair is judged alone, by its own answers and its unary terms. Where these come from a
+    classifier that was taught some of the answers, `untaught` (m,) says which others tell whether it foretells them.
+    """
     terms = _unary(pairs, unary, n_classes)
     near, near_odds = _neighbours(pairs, neighbours)
     if not 0 <= outside < 1:
         raise InputError(f"outside is {outside}; give the share of items in no class, from 0 to below 1.")
     rows = np.flatnonzero((pairs.weight > 0) & (pairs.same != 0.5) & (pairs.left != pairs.right))
-    told = _told(pairs, rows)
+    told = Told.of(pairs, rows)
     left, right = (np.concatenate(side) for side in ((pairs.left[rows], near[:, 0]), (pairs.right[rows], near[:, 1])))
     items = np.unique(np.concatenate([left, right])) if terms is None else np.arange(pairs.n_items)
     i, j, n = np.searchsorted(items, left), np.searchsorted(items, right), len(items)
@@ -165,9 +176,9 @@ def infer(
     fixed = np.bincount(near_edge, near_odds, minlength=len(pair)).astype(np.float64)
 
     random = np.random.default_rng(random_state)
-    model: Groupings | Memberships
+    model: Groupings | Memberships | PairByPair
     if terms is not None:
-        model = Memberships(couplings, terms, outside)
+        model = (Memberships if joint else PairByPair)(couplings, terms, outside)
         fit = _fit(model, told, edge, fixed, rates)
     else:
         model = Groupings(couplings, n_classes, random)
@@ -191,11 +202,11 @@ def infer(
         rates=judged,
         share_wrong=share,
         share_wrong_interval=(float(low), float(high)),
-        supported=_supported(fit),
+        supported=_supported(fit, None if untaught is None else untaught[rows]),
         n_redundant=len(rows) - (n - couplings.n_components),
         n_classes=model.n_classes,
-        classes=model.classes[:, :-1] if isinstance(model, Memberships) else None,
-        outside=model.classes[:, -1] if isinstance(model, Memberships) else None,
+        classes=None if isinstance(model, Groupings) else model.classes[:, :-1],
+        outside=None if isinstance(model, Groupings) else model.classes[:, -1],
         exact=model.exact,
         settled=model.settled,
         model=model,
@@ -219,7 +230,11 @@ class Fit(NamedTuple):
 
 
 def _fit(
-    model: Groupings | Memberships, told: Told, edge: Ints, fixed: Floats, rates: tuple[float, float] | None
+    model: Groupings | Memberships | PairByPair,
+    told: Told,
+    edge: Ints,
+    fixed: Floats,
+    rates: tuple[float, float] | None,
 ) -> Fit:
     """Estimate the rates unless they are given; `edge` is the coupling of each answer, `fixed` what else it has."""
     e, d = _start(rates, told.n_annotators)
@@ -243,19 +258,16 @@ def _fit(
     return Fit(same, e, d, np.log(np.where(says, foretold, 1 - foretold)) + surprise, surprise)
 
 
-def _supported(fit: Fit) -> bool:
+def _supported(fit: Fit, untaught: NDArray[np.bool_] | None) -> bool:
     """Whether other answers foretell each answer: by more than chance, and by enough to tell which ones are wrong.
 
-    Below FORETOLD many numbers of classes and rates explain the answers equally well, and those found are a guess.
+    Below FORETOLD many numbers of classes and rates explain the answers equally well, and those found are a guess. A
+    classifier that foretells answers which it was not taught leaves no such choice.
     """
-    gain = float(fit.gain.sum())
-    return gain > 2 * float(np.sqrt((fit.gain**2).sum())) and gain > FORETOLD * float(fit.surprise.sum())
-
-
-def _told(pairs: Pairs, rows: Ints) -> Told:
-    who = np.zeros(len(rows), dtype=np.int64) if pairs.annotator is None else pairs.annotator[rows].astype(np.int64)
-    same, weight = (column[rows].astype(np.float64) for column in (pairs.same, pairs.weight))
-    return Told(same, weight, who, max(len(pairs.annotators), 1))
+    gain = fit.gain if untaught is None else fit.gain[untaught]
+    by_chance = 2 * float(np.sqrt((gain**2).sum()))
+    least = FORETOLD * float(fit.surprise.sum()) if untaught is None else 0.0
+    return float(gain.sum()) > max(by_chance, least)
 
 
 def _start(rates: tuple[float, float] | None, n: int) -> tuple[Floats, Floats]:

@@ -12,12 +12,15 @@ less what is missing.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.special import betaln
 from scipy.stats import beta
+
+if TYPE_CHECKING:
+    from likewise.pairs.pairs import Pairs
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -37,6 +40,13 @@ class Told(NamedTuple):
     weight: Floats  # (m,)
     who: Ints  # (m,)
     n_annotators: int
+
+    @classmethod
+    def of(cls, pairs: Pairs, rows: Ints | slice = slice(None)) -> Told:
+        """Some of the answers; those that name nobody are all by one."""
+        same, weight = (column[rows].astype(np.float64) for column in (pairs.same, pairs.weight))
+        who = np.zeros(len(same), dtype=np.int64) if pairs.annotator is None else pairs.annotator[rows].astype(np.int64)
+        return cls(same, weight, who, max(len(pairs.annotators), 1))
 
     def per_annotator(self, values: Floats) -> Floats:
         return np.bincount(self.who, values, minlength=self.n_annotators).astype(np.float64)

@@ -14,9 +14,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from likewise.pairs.closure import components, told
-from likewise.pairs.joining import group_greedily
+from likewise.pairs.correlation_clustering import WORK, group_exactly, group_greedily
 from likewise.pairs.keys import is_sparse, keys, pairs_of
-from likewise.pairs.untying import WORK, untie
 
 if TYPE_CHECKING:
     from likewise.pairs.pairs import Pairs
@@ -80,16 +79,16 @@ def _grouping(pairs: Pairs) -> tuple[Ints, bool]:
         part = edges.select(np.concatenate(portion))
         there, place = np.unique(np.concatenate([part.i, part.j]), return_inverse=True)
         i, j = place[: len(part.i)], place[len(part.i) :]
-        untied = None
+        best = None
         if len(i) <= EXACT_EDGES and work > 0:
-            untied, work = untie(i, j, part.net, len(there), work)
-        if untied is None and len(portion) > 1:
+            best, work = group_exactly(i, j, part.net, len(there), work)
+        if best is None and len(portion) > 1:
             portions += [[knot_alone] for knot_alone in portion]
             continue
-        if untied is None:
+        if best is None:
             rounds = max(LOOKS * len(i) // len(edges.i) // (len(i) + AT_ONCE), 1)
-            exact, untied = False, group_greedily(i, j, part.net, len(there), rounds)
-        group[there] = group.max() + 1 + untied
+            exact, best = False, group_greedily(i, j, part.net, len(there), rounds)
+        group[there] = group.max() + 1 + best
     return group, exact
 
 

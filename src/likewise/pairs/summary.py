@@ -8,10 +8,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from likewise.pairs.annotators import Agreement, agreement, counted, disagreements
+from likewise.pairs.annotators import Agreement, Reliability, agreement, counted, disagreements, reliability
 from likewise.pairs.closure import Closure, told
 from likewise.pairs.contradictions import Contradiction
-from likewise.pairs.dawid_skene import Reliability, reliability
 from likewise.pairs.keys import distinct, is_sparse, keys
 
 if TYPE_CHECKING:

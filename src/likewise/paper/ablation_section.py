@@ -7,8 +7,7 @@ from itertools import groupby
 from pathlib import Path
 from statistics import mean
 
-from likewise.paper.ablation_entries import EPOCHS, OPTION_NAMES, PLAIN, PRECISION, TABLE
-from likewise.paper.ablation_options import OPTIONS
+from likewise.paper.ablation import EPOCHS, OPTION_NAMES, OPTIONS, PLAIN, PRECISION, TABLE
 from likewise.paper.entries import NO_TREATMENT
 from likewise.paper.markdown import machines, notes, table
 from likewise.paper.records import Record, read_records

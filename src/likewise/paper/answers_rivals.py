@@ -20,7 +20,7 @@ from likewise.clustering import METHODS
 from likewise.datasets import DataSet, Items
 from likewise.evaluation import accuracy, confusion, match_outputs
 from likewise.pairs import Pairs
-from likewise.training.run_folder import read_json, write_json
+from likewise.storage.records import read_json, write_json
 
 STARTS = 10  # of k-means
 MOST_ITEMS = 10_000  # that k-means looks at: ten starts over 60,000 images take minutes

@@ -6,10 +6,10 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from likewise.landscape import LOSSES, Surface
-from likewise.paper.landscape_record import PROJECTIONS, TABLE, LandscapeRecord, surface_path
+from likewise.paper.landscape import PROJECTIONS, TABLE, LandscapeRecord, surface_path
 from likewise.paper.markdown import machines, notes, table
 from likewise.paper.records import read_records
-from likewise.reporting.surface_files import picture, surface_panel
+from likewise.reporting.surfaces import picture, surface_panel
 
 LANDSCAPE = """\
 ## Loss surfaces (the paper's appendix A)

@@ -10,7 +10,7 @@ from typing import Any, ClassVar, Protocol, TypeVar
 
 from likewise.errors import InputError
 from likewise.paper.entries import run_name
-from likewise.training.run_folder import write_json
+from likewise.storage.records import write_json
 
 # What JSON may hold for a field of each type: a whole number is also a float there.
 KINDS: dict[str, tuple[type, ...]] = {

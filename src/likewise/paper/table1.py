@@ -14,12 +14,12 @@ from likewise.criteria import KCL, MCL
 from likewise.datasets import DataSet, Items, load
 from likewise.errors import InputError
 from likewise.evaluation import accuracy, scores
-from likewise.machine import machine
 from likewise.networks import build
 from likewise.paper.entries import Entry
 from likewise.paper.records import Record, write_record
+from likewise.storage.machine import machine
+from likewise.storage.records import read_json, write_json
 from likewise.training import TrainingResult, measure, train_labelled
-from likewise.training.run_folder import read_json, write_json
 
 Train = Callable[[Entry, nn.Module, Items, DataSet, nn.Module, Path], TrainingResult]
 

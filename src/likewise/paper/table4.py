@@ -13,14 +13,14 @@ from torch import Tensor, nn
 from likewise.datasets import DataSet, Items, load
 from likewise.errors import InputError
 from likewise.evaluation import accuracy
-from likewise.machine import machine
 from likewise.networks import build
 from likewise.paper.records import read_record, record_path, write_record
 from likewise.paper.table4_entries import TABLE4, SemiEntry, entry_name
+from likewise.storage.machine import machine
+from likewise.storage.records import read_json, write_json
 from likewise.supervision.semi import METHODS, natural_weights
 from likewise.training import FewLabelsLearned, Pile, learn_few_labels
 from likewise.training.labelled import count_outputs, logits_of
-from likewise.training.run_folder import read_json, write_json
 
 
 @dataclass(frozen=True)

@@ -10,7 +10,7 @@ from typing import NamedTuple
 from likewise.datasets import Augmentation
 from likewise.errors import InputError
 from likewise.paper.entries import check_name, compress
-from likewise.paper.keys import (
+from likewise.paper.recipe import (
     ANY_NUMBER,
     AUGMENTATION,
     LIST,

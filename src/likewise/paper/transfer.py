@@ -11,12 +11,11 @@ from statistics import mean
 from typing import Any
 
 from likewise.evaluation import accuracy, confusion, match_outputs, nmi
-from likewise.machine import machine
 from likewise.paper.records import read_record, record_path, write_record
 from likewise.paper.transfer_entries import EARLY_STOPPED, TransferEntry
-from likewise.paper.transfer_methods import Learned, find, learn_known
-from likewise.paper.transfer_tasks import Task, transfer_task
-from likewise.training.run_folder import read_json, write_json
+from likewise.paper.transfer_methods import Learned, Task, find, learn_known, transfer_task
+from likewise.storage.machine import machine
+from likewise.storage.records import read_json, write_json
 
 
 @dataclass(frozen=True)

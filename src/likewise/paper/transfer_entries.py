@@ -11,7 +11,7 @@ from likewise.clustering import METHODS as RIVALS
 from likewise.datasets import Augmentation
 from likewise.errors import InputError
 from likewise.paper.entries import check_name, compress
-from likewise.paper.keys import (
+from likewise.paper.recipe import (
     AUGMENTATION,
     NUMBER,
     TABLE,

@@ -4,14 +4,22 @@ from likewise.supervision.answers import (
     AnsweringNetwork,
     AnswerKnowledge,
     ClosureKnowledge,
+    EvidenceKnowledge,
     Known,
     LabelKnowledge,
     answers_objective,
 )
-from likewise.supervision.consensus import consensus, consensus_objective
+from likewise.supervision.confused import ConfusedNetwork, confusion_objective
 from likewise.supervision.joint import PER_OUTPUT, RecentOutputs, joint_loss, joint_objective
 from likewise.supervision.labels import label_objective, named_objective
-from likewise.supervision.partition import cosine_affinity, diffusion_rows, spectral_opinions, spectral_partition
+from likewise.supervision.partitions import (
+    consensus,
+    consensus_objective,
+    cosine_affinity,
+    diffusion_rows,
+    spectral_opinions,
+    spectral_partition,
+)
 from likewise.supervision.pseudo import pseudo_similarity
 from likewise.supervision.smooth import smooth_objective
 from likewise.supervision.transfer import contrastive_objective, similarity_objective, transfer_objective
@@ -21,10 +29,13 @@ __all__ = [
     "AnswerKnowledge",
     "AnsweringNetwork",
     "ClosureKnowledge",
+    "ConfusedNetwork",
+    "EvidenceKnowledge",
     "Known",
     "LabelKnowledge",
     "RecentOutputs",
     "answers_objective",
+    "confusion_objective",
     "consensus",
     "consensus_objective",
     "contrastive_objective",

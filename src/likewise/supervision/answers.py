@@ -15,7 +15,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.sparse import coo_array
 from torch import Tensor, nn
 
-from likewise.criteria import Groups, LabelTable, Overlay, PairTable, Told, flipped_mcl, mcl
+from likewise.criteria import Groups, LabelTable, Overlay, PairTable, TableTile, evidence_mcl, flipped_mcl, mcl
 from likewise.pairs import Closure, Pairs
 from likewise.supervision.pseudo import item_numbers, pseudo_similarity
 
@@ -37,7 +37,7 @@ class LabelKnowledge:
     """Labels, of which only same or different is used; -1 and -100 are unknown.
 
     >>> LabelKnowledge(np.array([4, 4, -1])).among([0, 1, 2]).tile(slice(0, 1), slice(0, 3))
-    Told(different=tensor([[0., 0., 1.]]), weight=tensor([[1., 1., 0.]]))
+    TableTile(different=tensor([[0., 0., 1.]]), weight=tensor([[1., 1., 0.]]))
     """
 
     def __init__(self, labels: NDArray[np.int64], weight: NDArray[np.float32] | None = None) -> None:
@@ -60,9 +60,9 @@ class ClosureTable:
 
     certain = True
 
-    def tile(self, rows: slice, columns: slice) -> Told:
+    def tile(self, rows: slice, columns: slice) -> TableTile:
         answer = self.answer[self.place[rows]].index_select(1, self.place[columns])
-        return Told(answer == 1, answer > 0)
+        return TableTile(answer == 1, answer > 0)
 
     def groups(self) -> Groups:
         return Groups(self.place, self.answer == 1)
@@ -94,13 +94,13 @@ class AnswerTable:
 
     certain = False
 
-    def tile(self, rows: slice, columns: slice) -> Told:
+    def tile(self, rows: slice, columns: slice) -> TableTile:
         weight, said = (
             torch.from_numpy(matrix[rows, columns].toarray().astype(np.float32)).to(self.device)
             for matrix in (self.weight, self.said)
         )
         same = torch.where(weight > 0, said / weight, 0.0).clamp_(0, 1)
-        return Told(1 - same, weight)
+        return TableTile(1 - same, weight)
 
 
 class AnswerKnowledge:
@@ -108,7 +108,7 @@ class AnswerKnowledge:
 
     >>> pairs = Pairs.from_arrays([(0, 1), (1, 2)], [1, 0])
     >>> AnswerKnowledge(pairs).among([0, 2]).tile(slice(0, 1), slice(1, 2))
-    Told(different=tensor([[True]]), weight=tensor([[True]]))
+    TableTile(different=tensor([[True]]), weight=tensor([[True]]))
     >>> AnswerKnowledge(pairs, implied=False).among([0, 2]).tile(slice(0, 1), slice(1, 2)).weight
     tensor([[0.]])
     """
@@ -142,6 +142,19 @@ class AnswerKnowledge:
         return listed if implied is None else Overlay(listed, implied)
 
 
+class EvidenceKnowledge(AnswerKnowledge):
+    """P(same) of answered pairs by their answers alone (see `evidence`); nothing follows from chains of them.
+
+    >>> pairs = Pairs.from_arrays([(0, 1), (1, 2)], [1, 0])
+    >>> known = EvidenceKnowledge(evidence(pairs, np.array([0.2]), np.array([0.1])))
+    >>> known.among([0, 1]).tile(slice(0, 1), slice(1, 2)).different.round(decimals=3)  # d / (1 - e + d)
+    tensor([[0.1110]])
+    """
+
+    def __init__(self, pairs: Pairs) -> None:
+        super().__init__(pairs, implied=False)
+
+
 @dataclass(frozen=True, slots=True)
 class BetweenItems:
     """A table, of which the pairs of two views of one item do not count: they are no answer."""
@@ -153,10 +166,10 @@ class BetweenItems:
     def certain(self) -> bool:
         return self.table.certain
 
-    def tile(self, rows: slice, columns: slice) -> Told:
+    def tile(self, rows: slice, columns: slice) -> TableTile:
         different, weight = self.table.tile(rows, columns)
         others = self.item[rows, None] != self.item[columns]
-        return Told(different, others if weight is None else weight * others)
+        return TableTile(different, others if weight is None else weight * others)
 
 
 class AnsweredBatch(Protocol):
@@ -193,7 +206,8 @@ def answers_objective(
 
     With `unlabelled` a second MCL goes over all pairs: known ones have their answer, two views of an item are the same,
     and the rest have their pseudo-similarity. `flip` is the rate of wrong answers; an `AnsweringNetwork` has
-    its own. Where answers may be wrong, the second MCL does not lean on them.
+    its own, and in `EvidenceKnowledge` it is weighed already. Where answers may be wrong, the second MCL does not lean
+    on them.
 
     >>> from likewise import Pairs
     >>> from likewise.training import Batch
@@ -203,14 +217,18 @@ def answers_objective(
     >>> loss.shape, logits.shape
     (torch.Size([]), torch.Size([3, 2]))
     """
+    is_evidence = isinstance(known, EvidenceKnowledge)
 
     def objective(network: nn.Module, batch: AnsweredBatch) -> tuple[Tensor, Tensor]:
         logits = network(batch.inputs)
         values, index = logits.float(), batch.index.to(logits.device)
         same = BetweenItems(known.among(batch.index.cpu().numpy(), logits.device), item_numbers(index))
         rate = network.flip if isinstance(network, AnsweringNetwork) else flip
-        sound = isinstance(rate, float) and not rate
-        loss = mcl(values, same) if sound else flipped_mcl(values, same, rate)
+        sound = isinstance(rate, float) and not rate and not is_evidence
+        if is_evidence:
+            loss = evidence_mcl(values, same)
+        else:
+            loss = mcl(values, same) if sound else flipped_mcl(values, same, rate)
         if unlabelled:
             pseudo = pseudo_similarity(logits, index)
             loss = loss + mcl(values, Overlay(same, pseudo) if sound else pseudo)

@@ -16,7 +16,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn.functional import nll_loss
 
-from likewise.criteria import joint_targets, mcl, whole
+from likewise.criteria import dense, joint_targets, mcl
 from likewise.supervision.answers import AnsweredBatch, BetweenItems, Known
 from likewise.supervision.pseudo import item_numbers
 
@@ -119,7 +119,7 @@ def joint_loss(
     if bool(matched.all()):
         return nll_loss(logits.log_softmax(1), outputs)
     table = BetweenItems(known.among(index.cpu().numpy(), logits.device), item_numbers(index))
-    same, weight = whole(table, len(index))  # (b, b)
+    same, weight = dense(table, len(index))  # (b, b)
     assert weight is not None
     rest = weight.masked_fill(matched[:, None] & matched, 0)
     joint = nll_loss(logits.log_softmax(1), outputs, ignore_index=-1, reduction="sum")

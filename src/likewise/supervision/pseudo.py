@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from likewise.criteria import Told
+from likewise.criteria import TableTile
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,10 +25,10 @@ class PseudoSimilarity:
 
     certain = True
 
-    def tile(self, rows: slice, columns: slice) -> Told:
+    def tile(self, rows: slice, columns: slice) -> TableTile:
         same = self.p[rows] @ self.p[columns].T > 0.5
         same |= self.item[rows, None] == self.item[columns]
-        return Told(~same, None)
+        return TableTile(~same, None)
 
 
 def pseudo_similarity(logits: Tensor, index: Tensor, *, averaged: bool = True) -> PseudoSimilarity:

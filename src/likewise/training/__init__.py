@@ -1,24 +1,24 @@
 """One training loop for every paradigm, that a killed run takes up again to the same weights."""
 
-from likewise.training.answer_order import LEAST_STEPS, AnswerOrder
-from likewise.training.answers import Learned, answer_loss, learn_answers
+from likewise.storage.records import read_json, write_json
+from likewise.storage.run_folder import write_model
+from likewise.training.answers import Learned, learn_answers
 from likewise.training.batches import Augment, Batch, Batches, TensorBatches
-from likewise.training.class_order import ClassOrder
 from likewise.training.discovery import learn_consensus, mean_probabilities, prototype_classifier
-from likewise.training.divergence import Diverged
 from likewise.training.few_labels import FewLabelsLearned, learn_few_labels
 from likewise.training.holding_out import hold_out
-from likewise.training.interruption import Interrupted
+from likewise.training.judging import answer_loss
 from likewise.training.labelled import Measured, measure, train_labelled
 from likewise.training.loader import LoaderBatches
 from likewise.training.loop import Evaluate, OnEpoch, TrainingResult, train
 from likewise.training.optimizers import MakeOptimizer
+from likewise.training.orders import LEAST_STEPS, AnswerOrder, ClassOrder
 from likewise.training.pile import Pile
 from likewise.training.precision import Objective, resolve_device
 from likewise.training.predict import evaluating, features_of, predict_logits
-from likewise.training.run_folder import read_json, write_json, write_model
 from likewise.training.settings import Settings
 from likewise.training.similarity import Seen, look, quarter_turns, train_similarity
+from likewise.training.stopping import Diverged, Interrupted
 
 __all__ = [
     "LEAST_STEPS",

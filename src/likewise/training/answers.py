@@ -5,7 +5,8 @@
 2. Starts: where groups do not show the classes, MCL over the known pairs from random weights, in batches that hold
    them; joint MCL where no pair is unknown, as with labels. A start that ends with classes merged shows in the answers
    it gets wrong, and another one is made.
-3. Unlabelled: the best of them goes on with all items. Unknown pairs count through their pseudo-similarity; vectors of
+3. Turns: where answers may be wrong, network and answers judge each other (turns.py).
+4. Unlabelled: the best of them goes on with all items. Unknown pairs count through their pseudo-similarity; vectors of
    which more than were grouped are at hand count through the smoothness of the classes around them.
 
 What a step adds is kept only where answers that were held out from all of it do not speak against it.
@@ -19,34 +20,38 @@ import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import NamedTuple
+from typing import Literal, NamedTuple, cast
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
-from likewise.criteria import flipped_mcl, mcl
 from likewise.distributed import agreed
 from likewise.networks import Linear
 from likewise.pairs import Pairs
 from likewise.supervision import (
     AnsweringNetwork,
+    ConfusedNetwork,
+    EvidenceKnowledge,
     Known,
     RecentOutputs,
     answers_objective,
+    confusion_objective,
     joint_objective,
     named_objective,
     smooth_objective,
 )
-from likewise.training.answer_order import LEAST_STEPS, AnswerOrder
 from likewise.training.batches import Order
+from likewise.training.discovery import prototype_layer
 from likewise.training.grouping import Grouping, GroupOrder, group_items, items_to_look_at, seen_by
+from likewise.training.judging import ErrorRates, answer_loss, held_out_scores, inner, judged, rate_of
 from likewise.training.loop import OnEpoch, train
+from likewise.training.orders import LEAST_STEPS, AnswerOrder
 from likewise.training.pile import Pile
 from likewise.training.precision import Objective
-from likewise.training.prototypes import prototype_layer
 from likewise.training.settings import Settings
+from likewise.training.turns import Judgement, known_by_answers, learn_in_turns
 
 GROUP_STEPS, STEPS = 400, 640  # of a round of groups, and of the other stages, at least
 VISITS_OF_STARTS, VISITS = 10, 4  # at least: of answered items in a start, and of answers in the unlabelled stage
@@ -54,10 +59,11 @@ SMOOTH_BATCH, SMOOTH_VISITS, SMOOTH_MOST = 4, 12, 3000  # of the smooth stage: b
 SURROUNDINGS = 0.1  # of the distance between neighbours: how far around an item the classes are not to change
 GENTLE_RATE = 0.2  # of the learning rate, for unlabelled pairs after clear groups: at the full rate they are forgotten
 WRONG_ANSWERS = 0.01  # a start with more of them is tried again: two of ten classes merged deny 2 % of the differences
-ANSWERS = 2**18  # that are judged together
 FIRST_FLIP = 0.1  # where the rate of wrong answers is learned, it begins here
 CHANCE = 2.0  # standard errors
-JUDGED_FLIP = 0.05  # a judge's doubt in every answer: one that a network denies for sure must not outweigh all others
+
+
+Turns = Literal["joint", "pairs", "confusion"]
 
 
 @dataclass(frozen=True)
@@ -72,6 +78,8 @@ class Learned:
     unlabelled: bool
     seconds: float
     first: nn.Module  # as it was before the unlabelled pairs
+    judgement: Judgement | None = None  # of the answers, where they were judged
+    confusion: NDArray[np.float64] | None = None  # (K, K) how often two items are called the same, by their classes
 
 
 class Stage(NamedTuple):
@@ -93,6 +101,7 @@ class Learner:
     config: Mapping[str, object] | None
     progress: bool
     on_epoch: OnEpoch | None
+    rates: ErrorRates | None = None  # of each annotator, once they are known
     seconds: float = 0.0
 
     def train(
@@ -138,7 +147,8 @@ class Learner:
         """How far held-out answers speak for the new network, in standard errors; 0 where there are none."""
         if len(self.held_out) < 2:
             return 0.0
-        change = judged(old, self.pile, self.held_out, self.flip) - judged(new, self.pile, self.held_out, self.flip)
+        before, after = (judged(model, self.pile, self.held_out, self.flip, self.rates) for model in (old, new))
+        change = before - after
         error = change.std(ddof=1) / np.sqrt(len(change))
         return agreed(float(change.mean() / max(error, 1e-12)))
 
@@ -157,6 +167,7 @@ def learn_answers(
     starts: int = 3,
     unlabelled: bool = True,
     flip: float | None = 0.0,  # the rate of wrong answers; None: learn it
+    turns: Turns | None = None,  # whether network and answers judge each other, and how
     run: Path | None = None,
     config: Mapping[str, object] | None = None,
     progress: bool = True,
@@ -168,9 +179,25 @@ def learn_answers(
     if grouped:
         best, clear = learn_groups(learner, network(settings.seed), pairs if said is None else said, grouped)
     if best is None or not clear:
+        if turns == "joint" and isinstance(known, EvidenceKnowledge):
+            known = known_by_answers(pairs if said is None else said)
         start, made = learn_starts(learner, network, known, starts)
         if best is None or learner.gain(start.model, best.model) > 0:
             best, clear = start, False
+    judgement, confusion = None, None
+    if turns == "confusion":
+        best, confusion = learn_confusion(learner, best, known, clear)
+    elif turns is not None:
+        best, judgement = learn_in_turns(
+            learner,
+            best,
+            pairs if said is None else said,
+            joint=turns == "joint",
+            clear=clear,
+            teach_classes=lambda *given: teach_classes(learner, "answers", *given),
+            teach_answers=lambda *given: teach_answers(learner, GENTLE_RATE if clear else 1.0, *given),
+        )
+        known = judgement.known or known
     first = best
     if unlabelled and not (clear and len(held_out) < 2):  # nothing could speak for it
         unseen = len(pile.inputs) > len(items_to_look_at(pairs, len(pile.inputs), settings.seed))
@@ -181,38 +208,73 @@ def learn_answers(
         if learner.gain(stage.model, first.model) > least:
             best = stage
     return Learned(
-        _inner(best.model),
+        inner(best.model),
         best.history,
         rate_of(best.model, flip),
         made,
         clear,
         best is not first,
         learner.seconds,
-        _inner(first.model),
+        inner(first.model),
+        judgement,
+        confusion,
     )
 
 
 def learn_groups(learner: Learner, network: nn.Module, said: Pairs, n_groups: int) -> tuple[Stage, bool]:
     """Teach the network groups of the items, and then those that it sees; gives also whether they are clear."""
     pile, settings = learner.pile, learner.settings
-
-    def teach(model: nn.Module, grouping: Grouping, turn: int, before: Stage | None) -> Stage:
-        order = GroupOrder(grouping.items, settings.batch_size, LEAST_STEPS, seed=settings.seed + turn - 1)
-        objective = named_objective(*grouping.targets(len(pile.inputs)))
-        return learner.train(model, objective, order, GROUP_STEPS, f"groups-{turn}", f"groups, round {turn}", before)
-
     grouping = group_items(pile, said, n_groups, settings.seed)
     clear = grouping.is_clear
     if isinstance(network, Linear):
         start_at_prototypes(network, pile, grouping)
-    stage = teach(network, grouping, 1, None)
+    stage = teach_classes(learner, "groups", network, grouping, 1, None)
     if clear and not isinstance(network, Linear):  # which sees the items as they are
         grouping = group_items(pile, said, n_groups, settings.seed, network)
-        again = teach(copy.deepcopy(network), grouping, 2, stage)
+        again = teach_classes(learner, "groups", copy.deepcopy(network), grouping, 2, stage)
         if learner.gain(again.model, network) > -CHANCE:
             stage = again
     model = learner.answering(stage.model, min(grouping.wrong, 0.4))
     return Stage(model, stage.history), clear
+
+
+def teach_classes(
+    learner: Learner, name: str, model: nn.Module, grouping: Grouping, turn: int, before: Stage | None
+) -> Stage:
+    """Teach the network the class of each item, as far as that is sure."""
+    settings = learner.settings
+    order = GroupOrder(grouping.items, settings.batch_size, LEAST_STEPS, seed=settings.seed + turn - 1)
+    objective = named_objective(*grouping.targets(len(learner.pile.inputs)))
+    return learner.train(model, objective, order, GROUP_STEPS, f"{name}-{turn}", f"{name}, round {turn}", before)
+
+
+def teach_answers(
+    learner: Learner, rate: float, model: nn.Module, known: Known, turn: int, before: Stage | None
+) -> Stage:
+    """Teach the network the answers, pair by pair."""
+    settings, pairs = learner.settings, learner.pairs
+    order = AnswerOrder(_ends(pairs), len(learner.pile.inputs), settings.batch_size, seed=settings.seed + turn - 1)
+    steps = max(GROUP_STEPS, math.ceil(VISITS * len(pairs) / order.n_pairs))
+    title = f"answers, round {turn}"
+    return learner.train(model, answers_objective(known), order, steps, f"answers-{turn}", title, before, rate=rate)
+
+
+def learn_confusion(
+    learner: Learner, first: Stage, known: Known, clear: bool
+) -> tuple[Stage, NDArray[np.float64] | None]:
+    """Learn which classes are mixed up, and the network with it; B is None where held-out answers speak against it."""
+    settings, pairs = learner.settings, learner.pairs
+    model = copy.deepcopy(inner(first.model))
+    confused = ConfusedNetwork(model, learner.pile.logits(model, pairs.items[:1]).shape[1])
+    order = AnswerOrder(_ends(pairs), len(learner.pile.inputs), settings.batch_size, seed=settings.seed)
+    steps = max(STEPS, math.ceil(VISITS * len(pairs) / order.n_pairs))
+    objective = cast(Objective, confusion_objective(known, len(pairs)))
+    rate = GENTLE_RATE if clear else 1.0
+    stage = learner.train(confused, objective, order, steps, "confusion", "classes mixed up", first, rate=rate)
+    wrapped = learner.answering(model, rate_of(first.model, learner.flip))
+    if learner.gain(wrapped, first.model) <= -CHANCE:
+        return first, None
+    return Stage(wrapped, stage.history), confused.confusion.detach().double().numpy()
 
 
 @torch.no_grad()
@@ -232,6 +294,7 @@ def learn_starts(learner: Learner, network: Callable[[int], nn.Module], known: K
     """
     pile, pairs, settings = learner.pile, learner.pairs, learner.settings
     joint = learner.flip == 0 and known.complete
+    is_evidence = isinstance(known, EvidenceKnowledge)
     best, least = None, np.inf
     start = 0
     for start in range(1, starts + 1):
@@ -244,10 +307,11 @@ def learn_starts(learner: Learner, network: Callable[[int], nn.Module], known: K
             objective = joint_objective(known, least=1)
         steps = max(STEPS, math.ceil(VISITS_OF_STARTS * len(pairs.items) / settings.batch_size))
         history = learner.train(trained, objective, order, steps, f"start-{start}", f"answers, start {start}").history
-        loss, wrong = agreed(answer_loss(model, pile, pairs, learner.flip))
+        loss, wrong = agreed(answer_loss(model, pile, pairs, learner.flip, evidence=is_evidence))
         if loss < least:
             best, least = Stage(model, history), loss
-        if wrong <= WRONG_ANSWERS + rate_of(model, learner.flip):
+        doubt = float(np.minimum(pairs.same, 1 - pairs.same).mean()) if is_evidence else rate_of(model, learner.flip)
+        if wrong <= WRONG_ANSWERS + doubt:
             break
     assert best is not None
     return best, start
@@ -274,52 +338,6 @@ def learn_smoothly(learner: Learner, first: Stage, known: Known) -> Stage:
     steps = min(max(STEPS, math.ceil(SMOOTH_VISITS * len(pile.inputs) / batch_size)), SMOOTH_MOST)
     model = copy.deepcopy(first.model)
     return learner.train(model, objective, order, steps, "unlabelled", "unlabelled items", first)
-
-
-def rate_of(network: nn.Module, flip: float | None) -> float:
-    """The rate of wrong answers that a network has learned, or the given one."""
-    return float(network.flip.detach()) if isinstance(network, AnsweringNetwork) else float(flip or 0.0)
-
-
-def answer_loss(network: nn.Module, pile: Pile, pairs: Pairs, flip: float | None = 0.0) -> tuple[float, float]:
-    """The mean MCL of answers, and the share of them that the network denies."""
-    losses, denied = answer_losses(network, pile, pairs, flip)
-    return float(np.average(losses, weights=pairs.weight)), float(denied[pairs.weight > 0].mean())
-
-
-def answer_losses(
-    network: nn.Module, pile: Pile, pairs: Pairs, flip: float | None = 0.0
-) -> tuple[NDArray[np.float32], NDArray[np.bool_]]:
-    """The MCL of each answer (m,), and whether the network denies it (m,)."""
-    items, place = np.unique(np.concatenate([pairs.left, pairs.right]), return_inverse=True)
-    logits = pile.logits(network, items)
-    p, rate = logits.softmax(1), rate_of(network, flip)
-    losses, similarity = [torch.empty(0)], [torch.empty(0)]
-    where = torch.from_numpy(place.reshape(2, -1).T.copy())  # (m, 2)
-    for some, same in zip(torch.split(where, ANSWERS), torch.split(torch.from_numpy(pairs.same), ANSWERS), strict=True):
-        if rate:
-            losses.append(flipped_mcl(logits, same, rate, pairs=some, reduction="none"))
-        else:
-            losses.append(mcl(logits, same, pairs=some, reduction="none"))
-        similarity.append((p[some[:, 0]] * p[some[:, 1]]).sum(1))
-    return torch.cat(losses).numpy(), (torch.cat(similarity).numpy() > 0.5) != (pairs.same > 0.5)
-
-
-def judged(network: nn.Module, pile: Pile, held_out: Pairs, flip: float | None) -> NDArray[np.float32]:
-    """The MCL of each held-out answer (m,), with a doubt in every one."""
-    return answer_losses(_inner(network), pile, held_out, max(rate_of(network, flip), JUDGED_FLIP))[0]
-
-
-def held_out_scores(network: nn.Module, pile: Pile, held_out: Pairs, flip: float | None) -> dict[str, float]:
-    """Columns of the history."""
-    if not len(held_out):
-        return {}
-    loss, wrong = answer_loss(network, pile, held_out, flip)
-    return {"held_out_loss": loss, "held_out_accuracy": 1 - wrong}
-
-
-def _inner(network: nn.Module) -> nn.Module:
-    return network.network if isinstance(network, AnsweringNetwork) else network
 
 
 def _ends(pairs: Pairs) -> Tensor:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
 from typing import NamedTuple, Protocol
 
 import torch
@@ -12,7 +14,28 @@ from likewise.datasets import normalise
 from likewise.distributed import share, sharing
 from likewise.errors import InputError
 from likewise.training.randomness import AUGMENT, ORDER, generator
-from likewise.training.reading_ahead import read_ahead
+
+# Rows of the next batches, read from disk by a thread while the network learns from those at hand.
+
+AHEAD = 4  # batches: one that comes late is made up for by those before it, and memory has few of them
+
+
+def read_ahead(read: Callable[[Tensor], Tensor], chunks: Sequence[Tensor]) -> Iterator[Tensor]:
+    """`read(chunk)` for every chunk, in order; what it gives depends on the chunk alone, and so not on the thread.
+
+    >>> import torch
+    >>> [rows.tolist() for rows in read_ahead(lambda index: 10 * index, [torch.tensor([1, 2]), torch.tensor([3])])]
+    [[10, 20], [30]]
+    """
+    with ThreadPoolExecutor(1, "read ahead") as reader:
+        coming: deque[Future[Tensor]] = deque()
+        for chunk in chunks:
+            coming.append(reader.submit(read, chunk))
+            if len(coming) > AHEAD:
+                yield coming.popleft().result()
+        while coming:
+            yield coming.popleft().result()
+
 
 Augment = Callable[[Tensor, torch.Generator], Tensor]  # a batch of inputs as they lie in memory -> the same, changed
 

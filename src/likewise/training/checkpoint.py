@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import errno
 import json
+import math
 import time
 import warnings
 import zlib
@@ -20,6 +21,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import torch
 from safetensors import SafetensorError, safe_open
 from safetensors.torch import save
@@ -27,11 +29,52 @@ from torch import Tensor, nn
 from torch.optim import Optimizer
 
 from likewise.errors import InputError
-from likewise.files import write_whole
-from likewise.training.configuration import with_defaults
+from likewise.evaluation import accuracy, match_outputs
+from likewise.storage.atomic_files import write_atomically
+from likewise.storage.records import as_json, first_difference
+from likewise.storage.run_folder import network_tensors, stored
 from likewise.training.optimizers import OF_SETTINGS, optimizer_numbers, optimizer_tensors, restore_optimizer
-from likewise.training.run_folder import first_difference, network_tensors, plain, stored
-from likewise.training.tally import Tally
+from likewise.training.settings import with_defaults
+
+
+# What an epoch's training pass adds up: the loss, the items, and which outputs met which classes.
+@dataclass
+class Tally:
+    """Running sums of one epoch, all on the CPU; class labels are only counted here, never trained on.
+
+    >>> tally = Tally(n_classes=2)
+    >>> tally.add(0.5, torch.tensor([[1.0, 0.0, 0.0], [0.0, 0.0, 1.0]]), torch.tensor([1, 0]))
+    >>> tally.loss, tally.accuracy()
+    (0.5, 1.0)
+    """
+
+    n_classes: int
+    loss_sum: float = 0.0
+    items: int = 0
+    confusion: Tensor = field(default_factory=lambda: torch.zeros(0, 0, dtype=torch.int64))  # (K, n_classes)
+
+    def add(self, loss: float, logits: Tensor, labels: Tensor) -> None:
+        self.loss_sum += loss * len(labels)
+        self.items += len(labels)
+        if not len(self.confusion):
+            self.confusion = torch.zeros(logits.shape[1], self.n_classes, dtype=torch.int64)
+        if self.n_classes:
+            known = labels >= 0
+            outputs, labels = logits.detach().argmax(1).cpu()[known], labels[known]
+            if len(labels) and int(labels.max()) >= self.n_classes:
+                raise InputError(f"Label {int(labels.max())} is outside the {self.n_classes} classes (0 is the first).")
+            cells = torch.bincount(outputs * self.n_classes + labels, minlength=self.confusion.numel())
+            self.confusion += cells.view_as(self.confusion)
+
+    @property
+    def loss(self) -> float:
+        return self.loss_sum / self.items if self.items else math.nan
+
+    def accuracy(self) -> float:
+        """The share of known items whose output's matched class is theirs; NaN where no class is known."""
+        counts: np.ndarray = self.confusion.numpy()
+        return float(accuracy(counts, match_outputs(counts))) if counts.sum() else math.nan
+
 
 VERSION = 2  # the first had a checksum of the tensors alone, and is still read
 
@@ -74,9 +117,9 @@ def save_checkpoint(
     tensors["tally.confusion"] = stored(state.tally.confusion)
     place = {name: getattr(state, name) for name in ("epoch", "step", "items", "history", "seconds", "cpu_seconds")}
     place["optimizer"] = optimizer_numbers(optimizer)
-    facts = json.dumps({"version": VERSION, "about": plain(about), **place})
+    facts = json.dumps({"version": VERSION, "about": as_json(about), **place})
     content = save(tensors, {"likewise": facts, "checksum": str(_checksum(tensors, facts))})
-    write_whole(path, content, keep=previous(path))
+    write_atomically(path, content, keep=previous(path))
 
 
 def previous(path: Path) -> Path:
@@ -88,8 +131,8 @@ def previous(path: Path) -> Path:
     return path.with_suffix(f".previous{path.suffix}")
 
 
-def is_there(path: Path) -> bool:
-    """Whether there is a checkpoint to go on from; in place of one that is damaged or gone, the one before is put."""
+def restore_previous(path: Path) -> bool:
+    """Whether there is a checkpoint to resume from. If it is damaged or gone, the previous one takes its place."""
     damages = []
     for file in (path, previous(path)):
         if not file.exists():  # the last one is gone for a moment while it is replaced, in which a kill may come
@@ -100,7 +143,7 @@ def is_there(path: Path) -> bool:
             damages.append(f"{file} is damaged ({damage})")
             continue
         if damages:
-            warnings.warn(f"{damages[0]}; the run goes on from the checkpoint before it.", stacklevel=2)
+            warnings.warn(f"{damages[0]}; the run resumes from the checkpoint before it.", stacklevel=2)
         if file != path:
             file.replace(path)
         return True
@@ -123,7 +166,7 @@ def load_checkpoint(
     begun = facts["about"]
     if isinstance(begun, Mapping) and isinstance(begun.get("settings"), Mapping):  # maybe of an earlier version
         begun = {"optimizer": OF_SETTINGS, **begun, "settings": with_defaults(begun["settings"])}
-    difference = first_difference(begun, plain(about))
+    difference = first_difference(begun, as_json(about))
     if difference:
         name, old, new = difference
         raise InputError(f"{path} was written with {name} = {old!r}, now it is {new!r}; use another run folder.")

@@ -16,19 +16,46 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
+from likewise.datasets import Jitter, Strong
+from likewise.distributed import current_share
 from likewise.networks import SimilarityModule
 from likewise.supervision import label_objective
 from likewise.supervision.semi import Aids, AveragedNetwork, Method, natural_weights, semi_objective
-from likewise.training.answer_order import LEAST_STEPS
 from likewise.training.batches import Augment, Order, TensorBatches
-from likewise.training.class_order import ClassOrder
-from likewise.training.few_labels_order import FewLabelsOrder
 from likewise.training.loop import Evaluate, OnEpoch, TrainingResult, train
+from likewise.training.orders import LEAST_STEPS, ClassOrder, FewLabelsOrder
 from likewise.training.pile import Pile
 from likewise.training.precision import Objective
 from likewise.training.settings import Settings
 from likewise.training.similarity import train_similarity
-from likewise.training.two_views import TwoViews
+
+# Two views of each item of a batch, one gently augmented and one strongly.
+
+NOISE = 0.3  # deviations of each feature: three times the gentle noise
+
+
+@dataclass(frozen=True)
+class TwoViews:
+    """Rows of labelled items and the first half of the others are augmented gently, the second half strongly."""
+
+    gentle: Augment | None
+    strong: Augment
+    labelled: int
+
+    @classmethod
+    def of(cls, pile: Pile, labelled: int) -> TwoViews:
+        """For images the strong view has other light and a part missing; features have more noise."""
+        if pile.inputs.ndim == 4:
+            return cls(pile.augment, Strong(pile.augment), labelled)
+        return cls(pile.augment, Jitter(NOISE, pile.std or (1.0,) * pile.inputs.shape[1]), labelled)
+
+    def __call__(self, inputs: Tensor, generator: torch.Generator) -> Tensor:
+        own = current_share(len(inputs))
+        weak, strong = inputs.tensor_split([own.before(self.labelled + (own.whole - self.labelled) // 2)])
+        strong = self.strong(strong, generator) if len(strong) else strong
+        weak = self.gentle(weak, generator) if self.gentle is not None and len(weak) else weak
+        return torch.cat([weak, strong])
+
 
 LABELLED = 4  # in the second stage a batch has one labelled item beside so many of all
 HIDDEN = 512  # units of the similarity network's head: a few labels cannot teach it more

@@ -8,6 +8,7 @@ cross-entropy, each item as far as it is sure. What the network then sees is oft
 
 from __future__ import annotations
 
+import dataclasses
 import math
 from dataclasses import dataclass
 
@@ -17,18 +18,20 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 from torch.nn.functional import adaptive_avg_pool2d
 
-from likewise.clustering.agglomeration import agglomerate, principal_rows
+from likewise.clustering.agglomeration import Agglomerated, agglomerate, principal_rows
 from likewise.clustering.constraints import Floats, Ints, read_constraints
 from likewise.clustering.correction import corrected
 from likewise.clustering.joining import Odds
 from likewise.distributed import from_first
 from likewise.pairs import Pairs
+from likewise.training.orders import shuffled_steps
 from likewise.training.pile import Pile
 from likewise.training.predict import features_of
-from likewise.training.shuffles import shuffled_steps
+from likewise.training.witnesses import answers_one_by_one, weighed
 
 ITEMS, MOST_ITEMS = 10_000, 20_000  # that are looked at; more than the first only where answers speak of them
 MOST_PIXELS = 28  # of a side
+WEIGHED = 2  # times that annotators are weighed by the groups, where they are not alike
 CLEAR = 0.5  # the contrast from which a grouping is taken to show the classes
 LEAST_SAME = 3.0  # answers between two groups that make them one, of which each "different" takes three away
 
@@ -78,8 +81,8 @@ def group_items(pile: Pile, pairs: Pairs, n_groups: int, seed: int, network: nn.
     def decide() -> list[list[float]]:
         items = items_to_look_at(pairs, len(pile.inputs), seed)
         spaces = spaces_of(pile, items) if network is None else {"network": seen_by(network, pile, items)}
-        odds = Odds.of(read_constraints(among(pairs, items), len(items)))
-        found = agglomerate(spaces, odds, min(n_groups, len(items)), seed)
+        there = among(pairs, items)
+        found, odds = agglomerated(spaces, there, min(n_groups, len(items)), seed)
         rows = principal_rows(next(iter(spaces.values())), seed)
         posterior = without_fragments(found.posterior, odds)
         posterior = corrected(rows, posterior, odds, found.together, found.wrong, seed)
@@ -93,6 +96,24 @@ def group_items(pile: Pile, pairs: Pairs, n_groups: int, seed: int, network: nn.
         contrast,
         wrong,
     )
+
+
+def agglomerated(
+    spaces: dict[str, NDArray[np.float32]], pairs: Pairs, n_groups: int, seed: int
+) -> tuple[Agglomerated, Odds]:
+    """The groups, and the answers they are made from; those of several annotators are weighed by the groups in turn."""
+    if len(pairs.annotators) < 2:
+        odds = Odds.of(read_constraints(pairs, pairs.n_items))
+        return agglomerate(spaces, odds, n_groups, seed), odds
+    odds, told = answers_one_by_one(pairs, pairs.n_items)
+    found = agglomerate(spaces, odds, n_groups, seed)
+    for _ in range(WEIGHED):
+        again = weighed(odds, told, found.together)
+        if again is None:
+            break
+        odds = again
+        found = agglomerate(spaces, odds, n_groups, seed)
+    return found, odds
 
 
 def items_to_look_at(pairs: Pairs, n_items: int, seed: int) -> Ints:
@@ -114,7 +135,8 @@ def among(pairs: Pairs, items: Ints) -> Pairs:
     place[items] = np.arange(len(items))
     there = pairs.select(np.flatnonzero((place[pairs.left] >= 0) & (place[pairs.right] >= 0)))
     ends = np.stack([place[there.left], place[there.right]], axis=1)
-    return Pairs.from_arrays(ends, there.same, weight=there.weight).index(len(items))
+    made = Pairs.from_arrays(ends, there.same, weight=there.weight).index(len(items))
+    return dataclasses.replace(made, annotator=there.annotator, annotators=there.annotators)
 
 
 def spaces_of(pile: Pile, items: Ints) -> dict[str, NDArray[np.float32]]:

@@ -13,6 +13,7 @@ from typing import NamedTuple
 import numpy as np
 
 from likewise.pairs import Pairs
+from likewise.pairs.keys import keys
 from likewise.pairs.large import LEAST_HELD_OUT, MOST_HELD_OUT
 
 
@@ -21,8 +22,10 @@ class Split(NamedTuple):
     held_out: Pairs  # empty where too few could be held out
 
 
-def hold_out(pairs: Pairs, share: float, seed: int) -> Split:
+def hold_out(pairs: Pairs, share: float, seed: int, *, law: bool = True) -> Split:
     """Hold out this share of the answers, or a little less, with both kinds in it.
+
+    Without `law` nothing follows from chains of answers, which may be wrong: all answers about some pairs are held out.
 
     >>> kept, held_out = hold_out(Pairs.from_labels(np.arange(200) % 10, n=400), 0.1, seed=0)
     >>> len(kept) + len(held_out), len(held_out)
@@ -30,8 +33,8 @@ def hold_out(pairs: Pairs, share: float, seed: int) -> Split:
     """
     random = np.random.default_rng(seed)
     wanted = min(int(share * (pairs.weight > 0).sum()), MOST_HELD_OUT)
-    split = _hold_out_answers(pairs, wanted, random)
-    if len(split.held_out) < wanted / 2:
+    split = _hold_out_answers(pairs, wanted, random) if law else _hold_out_pairs(pairs, wanted, random)
+    if law and len(split.held_out) < wanted / 2:
         split = _hold_out_items(pairs, share, wanted, random)
     kinds = {bool(kind) for kind in split.held_out.same > 0.5}
     enough = len(split.held_out) >= LEAST_HELD_OUT and len(kinds) == 2 and len(split.kept) >= len(pairs) / 2
@@ -48,6 +51,14 @@ def _hold_out_answers(pairs: Pairs, wanted: int, random: np.random.Generator) ->
         if not implied.any():
             return Split(pairs.select(~chosen), pairs.select(chosen))
         chosen[chosen] = ~implied
+
+
+def _hold_out_pairs(pairs: Pairs, wanted: int, random: np.random.Generator) -> Split:
+    counts = (pairs.weight > 0) & (pairs.left != pairs.right)
+    _, place, number = np.unique(keys(pairs.left, pairs.right, pairs.n_items), return_inverse=True, return_counts=True)
+    order = random.permutation(np.unique(place[counts]))
+    chosen = counts & np.isin(place, order[np.cumsum(number[order]) <= wanted])
+    return Split(pairs.select(~chosen), pairs.select(chosen))
 
 
 def _hold_out_items(pairs: Pairs, share: float, wanted: int, random: np.random.Generator) -> Split:

@@ -16,10 +16,10 @@ from torch import Tensor, nn
 
 from likewise.errors import InputError
 from likewise.training.loop import OnEpoch, TrainingResult, train
+from likewise.training.orders import shuffled_steps
 from likewise.training.pile import Pile
 from likewise.training.precision import Objective
 from likewise.training.settings import Settings
-from likewise.training.shuffles import shuffled_steps
 
 
 class IncrementOrder:

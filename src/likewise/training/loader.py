@@ -11,11 +11,11 @@ from torch import Tensor
 from torch.utils.data import DataLoader, Dataset, DistributedSampler, default_collate
 
 from likewise.datasets import normalise
-from likewise.distributed import concatenated, is_close, is_common, share, sharing, whole, world
+from likewise.distributed import all_gather, gather_batch, is_close, is_common, share, sharing, world
 from likewise.errors import InputError
 from likewise.training.batches import Batch, EpochOrder, channels_last
-from likewise.training.interruption import workers_ignore_ctrl_c
 from likewise.training.randomness import FETCH, ORDER, mix, seed_all
+from likewise.training.stopping import workers_ignore_ctrl_c
 
 OTHER_ITEMS = (
     "The processes of this job were given other batches each: give all of them the same DataLoader, in the same order, "
@@ -78,7 +78,7 @@ class LoaderBatches:
                     seed_all(self.seed, FETCH, epoch * len(self) + step, *own.salt)
                     here = index[own.rows]
                     batch = _batch(default_collate([self.source[position] for position in here.tolist()]), here)
-                    batch = Batch(batch.inputs, whole(batch.labels), whole(batch.index))
+                    batch = Batch(batch.inputs, gather_batch(batch.labels), gather_batch(batch.index))
                 yield batch
 
     def _from_loader(self, loader: DataLoader[Any], epoch: int, start: int) -> Iterator[Batch]:
@@ -131,8 +131,8 @@ def _joined(batch: Batch, end: int) -> Batch:
     """The batch of all ranks, of which each has fetched a part; `end` is its position in the epoch."""
     if not is_common(str((len(batch.labels), end)).encode()):
         raise InputError(OTHER_ITEMS)
-    labels, index = concatenated(batch.labels), concatenated(batch.index)
-    inputs = batch.inputs if share(len(labels)).is_part else concatenated(batch.inputs)
+    labels, index = all_gather(batch.labels), all_gather(batch.index)
+    inputs = batch.inputs if share(len(labels)).is_part else all_gather(batch.inputs)
     return Batch(inputs, labels, index)
 
 

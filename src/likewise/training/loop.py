@@ -14,39 +14,29 @@ from torch import Tensor, nn
 from torch.optim import Optimizer
 from torch.utils.data import DataLoader, Dataset
 
-from likewise.distributed import agreed, from_first, is_common, share, sharing, wait_for_all
+from likewise.distributed import agreed, barrier, from_first, is_common, share, sharing
 from likewise.errors import InputError
-from likewise.files import is_writer
+from likewise.storage.atomic_files import is_writer
+from likewise.storage.records import as_json, read_json, write_json
+from likewise.storage.run_folder import lock_folder, network_tensors, write_history, write_model
 from likewise.training.batches import Batch, Batches
-from likewise.training.checkpoint import State, is_there, load_checkpoint, save_checkpoint
-from likewise.training.configuration import settle
-from likewise.training.divergence import check_loss, check_weights
-from likewise.training.interruption import Interrupted, StopRequest, stop_request
+from likewise.training.checkpoint import State, Tally, load_checkpoint, restore_previous, save_checkpoint
 from likewise.training.loader import LoaderBatches
 from likewise.training.optimizers import (
     OF_SETTINGS,
     MakeOptimizer,
     build_optimizer,
     describe_optimizer,
+    learning_rate,
     set_rate,
 )
-from likewise.training.parallel import in_parallel, keep_together, spread
+from likewise.training.parallel import gather_outputs, in_parallel, synchronise
 from likewise.training.precision import Objective, forward, move
 from likewise.training.predict import evaluating, modes_kept
 from likewise.training.progress import Silent, reporter
 from likewise.training.randomness import STEP, reproducible, seed_all
-from likewise.training.run_folder import (
-    network_tensors,
-    plain,
-    read_json,
-    reserved,
-    write_history,
-    write_json,
-    write_model,
-)
-from likewise.training.schedule import learning_rate
-from likewise.training.settings import Settings
-from likewise.training.tally import Tally
+from likewise.training.settings import Settings, settle
+from likewise.training.stopping import Interrupted, StopRequest, check_loss, check_weights, stop_request
 
 Evaluate = Callable[[nn.Module, np.ndarray], dict[str, float]]  # (network, confusion (K, C)) -> columns of the history
 OnEpoch = Callable[[dict[str, float]], object]  # is shown each row of the history
@@ -146,7 +136,7 @@ def train(
     folder = None if run is None else Path(run)
     if isinstance(batches, DataLoader | Dataset):
         batches = LoaderBatches(batches, settings.batch_size, settings.seed)
-    with reserved(folder), reproducible(), modes_kept(network), spread(network), stop_request() as stop:
+    with lock_folder(folder), reproducible(), modes_kept(network), gather_outputs(network), stop_request() as stop:
         if not network.training:
             network.train()
         _check_common(settings, n_classes, len(batches))
@@ -170,7 +160,7 @@ def train(
             network.load_state_dict(state.best)
         if folder is not None:
             _write_results(job, folder, state)
-            wait_for_all()
+            barrier()
     return TrainingResult(state.history, settings, state.seconds, state.cpu_seconds, state.tally.confusion.numpy())
 
 
@@ -193,7 +183,7 @@ def train_epoch(job: Job, state: State, stop: StopRequest, show: Silent) -> None
         state.step += 1
         state.items += len(batch.labels)
         show.step(state)
-        if keep_together(job.network, stop.asked):
+        if synchronise(job.network, stop.asked):
             _save(job, state)
             raise _interrupted(job, f"step {state.step} of epoch {state.epoch + 1}")
     state.history.append(_row(job, state))
@@ -204,7 +194,7 @@ def train_epoch(job: Job, state: State, stop: StopRequest, show: Silent) -> None
     show.epoch(state.history[-1], state)
     if job.on_epoch is not None and is_writer():
         job.on_epoch(dict(state.history[-1]))
-    if keep_together(job.network, stop.asked):
+    if synchronise(job.network, stop.asked):
         raise _interrupted(job, f"epoch {state.epoch}")
 
 
@@ -245,7 +235,7 @@ def _best_epoch(job: Job, state: State) -> int:
 
 def _restore(job: Job) -> State:
     path = job.run and job.run / "checkpoint.safetensors"
-    if path is None or not from_first(lambda: is_there(path)):
+    if path is None or not from_first(lambda: restore_previous(path)):
         return State(Tally(job.n_classes))
     return load_checkpoint(path, job.network, job.optimizer, job.about, job.n_classes)
 
@@ -279,7 +269,7 @@ def _write_results(job: Job, run: Path, state: State) -> None:
     steps = _global_step(job, state)  # past the best epoch too
     metrics = {**row, "steps": steps, "seconds": state.seconds, "cpu_seconds": state.cpu_seconds}
     metrics["images_per_second"] = state.items / state.seconds
-    if (run / "metrics.json").exists() and read_json(run / "metrics.json") == plain(metrics):
+    if (run / "metrics.json").exists() and read_json(run / "metrics.json") == as_json(metrics):
         return
     write_history(run / "history.csv", state.history)
     write_model(run / "model.safetensors", job.network)

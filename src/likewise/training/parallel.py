@@ -15,13 +15,13 @@ import torch
 from torch import Tensor, nn
 from torch.nn.parallel import DistributedDataParallel
 
-from likewise.distributed import add_up, batch_norm_across_ranks, whole, world
+from likewise.distributed import all_reduce, batch_norm_across_ranks, gather_batch, world
 from likewise.training.batches import Batch
 from likewise.training.precision import Objective
 
 
 @contextmanager
-def spread(network: nn.Module) -> Iterator[None]:
+def gather_outputs(network: nn.Module) -> Iterator[None]:
     """Inside, what the network makes of this rank's rows comes out as the outputs of the whole batch.
 
     A network that says it `gathers` does so itself, as the similarity network, whose output is (b, b).
@@ -39,7 +39,7 @@ def spread(network: nn.Module) -> Iterator[None]:
 
 
 def _gathered(network: nn.Module, inputs: Any, outputs: Tensor) -> Tensor:
-    return whole(outputs)
+    return gather_batch(outputs)
 
 
 def in_parallel(network: nn.Module, objective: Objective) -> Objective:
@@ -50,7 +50,7 @@ def in_parallel(network: nn.Module, objective: Objective) -> Objective:
         warnings.simplefilter("ignore", FutureWarning)  # newer versions of torch have a new name for broadcast_buffers
         step = DistributedDataParallel(
             _Step(network, objective),
-            broadcast_buffers=False,  # `keep_together` averages them
+            broadcast_buffers=False,  # `synchronise` averages them
             find_unused_parameters=True,  # a similarity network has a last layer that it does not use
         )
 
@@ -71,14 +71,14 @@ class _Step(nn.Module):
 
 
 @torch.no_grad()
-def keep_together(network: nn.Module, stop: bool) -> bool:
+def synchronise(network: nn.Module, stop: bool) -> bool:
     """After a step: give all ranks the mean of what batch-norm has seen, and say whether any of them is to stop."""
     size = world().size
     if size == 1:
         return stop
     buffers = [buffer for buffer in network.buffers() if buffer.is_floating_point()]
     flag = torch.tensor([float(stop)], dtype=torch.float64)  # in which the mean of equal numbers is that number
-    sums = add_up(torch.cat([flag, *(buffer.detach().flatten().double().cpu() for buffer in buffers)]))
+    sums = all_reduce(torch.cat([flag, *(buffer.detach().flatten().double().cpu() for buffer in buffers)]))
     start = 1
     for buffer in buffers:
         buffer.copy_(sums[start : start + buffer.numel()].div_(size).view_as(buffer))

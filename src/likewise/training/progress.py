@@ -12,7 +12,7 @@ from collections.abc import Callable, Mapping
 from types import TracebackType
 from typing import TYPE_CHECKING, ClassVar, Self
 
-from likewise.files import is_writer
+from likewise.storage.atomic_files import is_writer
 
 if TYPE_CHECKING:
     from rich.progress import Progress

@@ -15,8 +15,8 @@ from likewise.datasets import normalise
 from likewise.networks import BATCH_NORMS, CosineHead, SimilarityModule
 from likewise.supervision import contrastive_objective, similarity_objective
 from likewise.training.batches import TensorBatches, channels_last
-from likewise.training.class_order import ClassOrder
 from likewise.training.loop import OnEpoch, TrainingResult, train
+from likewise.training.orders import ClassOrder
 from likewise.training.pile import Pile
 from likewise.training.predict import evaluating
 from likewise.training.randomness import AUGMENT, ORDER, generator

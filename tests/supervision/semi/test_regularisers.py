@@ -11,11 +11,7 @@ from torch import Tensor, nn
 
 from likewise.errors import InputError
 from likewise.supervision.semi import METHODS, Aids, BatchSeen, find_method
-from likewise.supervision.semi.pi_model import pi_model
-from likewise.supervision.semi.pseudo_label import pseudo_label
-from likewise.supervision.semi.pseudo_mcl import pseudo_mcl
-from likewise.supervision.semi.pseudo_mcl_plus import pseudo_mcl_plus
-from likewise.supervision.semi.spn_mcl import spn_mcl
+from likewise.supervision.semi.regularisers import pi_model, pseudo_label, pseudo_mcl, pseudo_mcl_plus, spn_mcl
 
 LABELLED, B, K = 2, 6, 3
 

@@ -1,8 +1,14 @@
-"""Semi-supervised learning: one objective, and a file for each method's regulariser."""
+"""Semi-supervised learning: one objective, and the regulariser of each method."""
 
-from likewise.supervision.semi.averaged import AveragedNetwork
-from likewise.supervision.semi.methods import METHODS, Aids, Method, find_method
-from likewise.supervision.semi.objective import BatchSeen, Regulariser, Weights, natural_weights, semi_objective
+from likewise.supervision.semi.objective import (
+    AveragedNetwork,
+    BatchSeen,
+    Regulariser,
+    Weights,
+    natural_weights,
+    semi_objective,
+)
+from likewise.supervision.semi.regularisers import METHODS, Aids, Method, find_method
 from likewise.supervision.semi.vat import usual_epsilon
 
 __all__ = [

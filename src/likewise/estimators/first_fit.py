@@ -1,0 +1,130 @@
+"""What `PairClassifier.fit` does: make a task of what was told, learn it, judge the answers, and name the outputs."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from torch import Tensor
+
+from likewise.errors import InputError
+from likewise.estimators.increments import Told, answers_to_remember, is_evidence, remember
+from likewise.estimators.inputs import InputForm
+from likewise.estimators.naming import match_names, outputs_in_use
+from likewise.estimators.number_of_outputs import asked_outputs, estimate_n_classes
+from likewise.estimators.task import Task, checksum, item_weights, items_checksum, make_task, weighted_answers
+from likewise.estimators.wrong_answers import Verdict, flip_of, judge_all, share_wrong, turns_of
+from likewise.pairs import LargeAnswers, Pairs
+from likewise.training import Pile, Settings, learn_answers
+
+if TYPE_CHECKING:
+    from likewise.estimators.pair_classifier import PairClassifier
+
+
+def fit_first(
+    model: PairClassifier,
+    inputs: Tensor,
+    labels: NDArray[Any] | None,
+    answers: Pairs | LargeAnswers | None,
+    sample_weight: ArrayLike | None,
+    classes: NDArray[Any] | None,  # all there will be; None: those of the labels
+) -> None:
+    model.input_form_ = InputForm.of(inputs, bool(model.unit_length))
+    everything = labels if classes is None else classes
+    n_outputs = asked_outputs(model.n_classes, everything)
+    if labels is not None and classes is not None and not np.isin(labels, classes).all():
+        raise InputError("y holds a class that is not among classes; give all there will be.")
+    seed = model._seed()
+    task = make_task(
+        labels,
+        answers,
+        sample_weight,
+        n_items=len(inputs),
+        n_classes=n_outputs or 2,
+        noise=model.noise,
+        share=model.held_out if answers is not None or model.patience else 0.0,
+        seed=seed,
+    )
+    model.n_classes_interval_ = None
+    if n_outputs is None:
+        number = estimate_n_classes(inputs, model.input_form_, task.said, seed)
+        n_outputs, model.n_classes_interval_ = number.estimate, (number.low, number.high)
+    model.n_outputs_ = n_outputs
+    _learn(model, inputs, answers, task, sample_weight, seed)
+    _name(model, inputs, labels, everything)
+    model.memory_ = {}
+    if answers is not None:
+        kept_answers = answers_to_remember(model, task.said) if is_evidence(model) else task.pairs
+        remember(model, Told.of_answers(inputs, kept_answers), seed)
+    if labels is not None:
+        weight = item_weights(None if answers is not None else sample_weight, labels)
+        told = Told.of_labels(inputs, labels, weight)
+        kept = np.setdiff1d(np.arange(len(labels)), task.held_out.items if answers is None else [])
+        remember(model, replace(told, index=told.index[kept], said=labels[kept], weight=told.weight[kept]), seed)
+
+
+def _learn(
+    model: PairClassifier,
+    inputs: Tensor,
+    answers: Pairs | LargeAnswers | None,  # None: told from labels, which leave no pair unknown
+    task: Task,
+    sample_weight: ArrayLike | None,
+    seed: int,
+) -> None:
+    answered = answers is not None
+    form = model.input_form_
+    settings = Settings(
+        batch_size=model.batch_size,
+        learning_rate=model.learning_rate,
+        schedule="one-cycle",
+        patience=model.patience,
+        device=model.device,
+        precision=model.precision,
+        seed=seed,
+    )
+    pile = Pile(inputs, form.mean, form.std, form.augmentation(model.augment))
+    learned = learn_answers(
+        lambda start_seed: model._starting_network(inputs, seed, start_seed - seed),
+        pile,
+        task.known,
+        task.pairs,
+        task.held_out,
+        settings,
+        epochs=model.epochs,
+        grouped=model.n_outputs_ if model.group_first and answered else 0,
+        said=task.said,
+        starts=model.starts,
+        unlabelled=bool(model.unlabelled) and answered,
+        flip=flip_of(model.noise) if answered else 0.0,
+        turns=turns_of(model.noise) if isinstance(answers, Pairs) else None,
+        run=None if model.run is None else Path(model.run),
+        config=None if model.run is None else {"items": items_checksum(inputs), "answers": checksum(*task.arrays)},
+        progress=model.verbose,
+        on_epoch=model.on_epoch,
+    )
+    model.network_ = learned.network
+    model.first_network_ = learned.first
+    model.history_ = learned.history
+    model.unlabelled_ = learned.unlabelled
+    model.grouped_ = learned.grouped
+    model.held_out_ = task.held_out
+    verdict = Verdict(None, None)
+    if isinstance(answers, Pairs):
+        given = weighted_answers(answers, sample_weight)
+        verdict = judge_all(learned.network, pile, given, task.held_out, model.noise)
+    model._set_verdict(verdict)
+    model.confusion_ = learned.confusion
+    model.noise_ = learned.flip if verdict.posterior is None else share_wrong(verdict, task.noisy)
+
+
+def _name(model: PairClassifier, inputs: Tensor, labels: NDArray[Any] | None, classes: NDArray[Any] | None) -> None:
+    """Find the outputs in use and, where there are labels, call them by these."""
+    outputs = model._outputs(model.network_, inputs).argmax(1).numpy()
+    naming = outputs_in_use(outputs)
+    in_use = naming.outputs
+    if labels is not None:
+        naming = match_names(outputs, labels, in_use, classes=classes, others=False)
+    model._set_naming(naming, in_use)

@@ -1,0 +1,193 @@
+"""The network and the answers judge each other in turns.
+
+    classes of items, how likely each answer is right, rates of annotators  <-  all answers, the network's outputs
+    the network                                                             <-  these classes
+
+The first is the joint posterior of `likewise.pairs.posterior`, with the outputs as unary terms, tempered so that
+answers that the network was not taught are most likely. So wrong answers show that contradict no other answer. Pair by
+pair (`joint=False`) the network learns from the answers themselves, each weighed by its annotator's rates.
+"""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.optimize import minimize_scalar
+from scipy.special import softmax
+from torch import nn
+
+from likewise.distributed import from_first
+from likewise.pairs import Pairs, Posterior, credibility, evidence
+from likewise.pairs.posterior import infer
+from likewise.pairs.rates import PRIOR_ANSWERS, PRIOR_WRONG
+from likewise.supervision import AnswerKnowledge, EvidenceKnowledge, Known
+from likewise.training.grouping import Grouping, items_to_look_at
+from likewise.training.judging import ErrorRates, inner
+from likewise.training.pile import Pile
+
+if TYPE_CHECKING:
+    from likewise.training.answers import Learner, Stage
+
+Floats = NDArray[np.float64]
+
+TURNS = 3  # at most
+SETTLED = 0.001  # the share of the items whose class may still change
+RATES_SETTLED = 0.005  # likewise, the change of the rates, where pairs are judged one by one
+OUTSIDE = 0.01  # the share of items that are in none of the classes
+USUAL_TEMPERATURE, SPREAD = np.log(1.5), 0.5  # of the logarithm of the temperature, where few answers tell it
+MOST_ANSWERS = 20_000  # that tell it
+MOST_JUDGED = 200_000  # answers that are judged together before a random start
+CHANCE = 2.0  # standard errors
+
+
+@dataclass(frozen=True)
+class Judgement:
+    """What the turns led to."""
+
+    rates: ErrorRates
+    known: (
+        Known | None
+    )  # what further stages learn from; None: the answers as they were given, none of which looks wrong
+    share_wrong: float
+
+
+def evidence_at_first(pairs: Pairs) -> Pairs:
+    """The evidence in answers of which nothing is known yet: one in ten is taken to be wrong."""
+    flat = np.full(max(len(pairs.annotators), 1), PRIOR_WRONG / PRIOR_ANSWERS)
+    return evidence(pairs, flat, flat)
+
+
+def known_by_answers(pairs: Pairs) -> EvidenceKnowledge:
+    """What answers say together where the items say nothing; each for itself where they do not bear each other out."""
+
+    def decide() -> list[float] | None:
+        found = pairs.posterior() if len(pairs) <= MOST_JUDGED else None
+        return found.same.tolist() if found is not None and found.supported else None
+
+    same = from_first(decide)
+    if same is None:
+        return EvidenceKnowledge(evidence_at_first(pairs))
+    one = np.ones(len(pairs), dtype=np.float32)
+    return EvidenceKnowledge(replace(pairs, same=np.array(same, dtype=np.float32), weight=one))
+
+
+def judge_answers(
+    network: nn.Module,
+    pile: Pile,
+    pairs: Pairs,
+    held_out: Pairs,
+    *,
+    joint: bool,
+    untaught: NDArray[np.bool_] | None = None,
+) -> Posterior:
+    """The posterior of the answers under the network; `held_out` was not taught to it and tempers its outputs.
+
+    How far these are to be tempered depends on the annotators' rates, and the other way round: both are found twice.
+    """
+    logits = pile.logits(inner(network)).numpy().astype(np.float64)
+    usual = float(np.exp(USUAL_TEMPERATURE))
+    first = infer(pairs, None, logits / usual, None, None, OUTSIDE, joint=joint, untaught=untaught)
+    rates = ErrorRates(first.rates.false_different, first.rates.false_same)
+    found = temperature(logits, held_out if len(held_out) else pairs, rates)
+    return infer(pairs, None, logits / found, None, None, OUTSIDE, joint=joint, untaught=untaught)
+
+
+def temperature(logits: Floats, pairs: Pairs, rates: ErrorRates) -> float:
+    """By which the logits (n, K) are to be divided, so that answers of annotators with these rates are most likely.
+
+    It has a prior around 1.5: a network is surer of what it was taught than it should be.
+    """
+    pairs = pairs.select(np.flatnonzero((pairs.weight > 0) & (pairs.same != 0.5))[:MOST_ANSWERS])
+    items, place = np.unique(np.concatenate([pairs.left, pairs.right]), return_inverse=True)
+    left, right = place.reshape(2, -1)
+    rows, likely = logits[items], credibility(pairs, *rates)
+
+    def loss(log_temperature: float) -> float:
+        p = softmax(rows / np.exp(log_temperature), axis=1)
+        alike = np.einsum("ik,ik->i", p[left], p[right]).clip(0, 1)
+        said = likely * alike + (1 - likely) * (1 - alike)
+        return float(((log_temperature - USUAL_TEMPERATURE) / SPREAD) ** 2 / 2 - np.log(said).sum())
+
+    return float(np.exp(minimize_scalar(loss, bounds=(-1.0, 2.5), method="bounded").x))
+
+
+def learn_in_turns(
+    learner: Learner,
+    stage: Stage,
+    said: Pairs,
+    *,
+    joint: bool,
+    clear: bool,
+    teach_classes: Callable[[nn.Module, Grouping, int, Stage], Stage],
+    teach_answers: Callable[[nn.Module, Known, int, Stage], Stage],
+) -> tuple[Stage, Judgement]:
+    """Go on from a stage as long as held-out answers do not speak against it; gives also what is known in the end.
+
+    After groups that show the classes all items that were looked at are taught, else those that answers speak of.
+    """
+    n, seed = len(learner.pile.inputs), learner.settings.seed
+    items = items_to_look_at(said, n, seed) if clear else said.items
+    before: NDArray[np.int64] | None = None
+    turn = 0
+    while True:
+        decided = from_first(partial(_decide, stage.model, learner, said, items, joint))
+        rates = ErrorRates(np.array(decided["false_different"]), np.array(decided["false_same"]))
+        classes = np.array(decided["classes"], dtype=np.int64)
+        settled = _settled(learner.rates, rates) if not joint else before is not None and _alike(classes, before)
+        learner.rates = rates
+        sound = not clear and not decided["likely_wrong"]
+        if turn == TURNS or settled or decided["agreed"] or sound:
+            break
+        turn, before = turn + 1, classes
+        model = copy.deepcopy(stage.model)
+        if joint:
+            sure = np.array(decided["sure"], dtype=np.float32)
+            again = teach_classes(model, Grouping(items, classes, sure, 0.0, 0.0), turn, stage)
+        else:
+            again = teach_answers(model, EvidenceKnowledge(evidence(said, *rates)), turn, stage)
+        if learner.gain(again.model, stage.model) <= -CHANCE:
+            break
+        stage = again
+    return stage, Judgement(rates, _known(said, decided, rates, joint), decided["share_wrong"])
+
+
+def _decide(model: nn.Module, learner: Learner, said: Pairs, items: NDArray[np.int64], joint: bool) -> dict[str, Any]:
+    """What the posterior says, as JSON has it: the first process decides for all."""
+    found = judge_answers(model, learner.pile, said, learner.held_out, joint=joint)
+    assert found.classes is not None
+    classes = found.classes[items]
+    outputs = learner.pile.logits(inner(model), items).argmax(1).numpy()
+    return {
+        "false_different": found.rates.false_different.tolist(),
+        "false_same": found.rates.false_same.tolist(),
+        "classes": classes.argmax(1).tolist(),
+        "sure": classes.max(1).tolist(),
+        "agreed": joint and _alike(classes.argmax(1), outputs),
+        "same": found.same.tolist(),
+        "likely_wrong": int((found.right < 0.5).sum()),
+        "share_wrong": found.share_wrong,
+    }
+
+
+def _known(said: Pairs, decided: dict[str, Any], rates: ErrorRates, joint: bool) -> Known | None:
+    if not decided["likely_wrong"]:
+        return None
+    if not joint:
+        return EvidenceKnowledge(evidence(said, *rates))
+    same = np.array(decided["same"], dtype=np.float32)
+    one = np.ones(len(said), dtype=np.float32)
+    return AnswerKnowledge(replace(said, same=same, weight=one), implied=False)
+
+
+def _alike(classes: NDArray[np.int64], others: NDArray[np.int64]) -> bool:
+    return bool((classes != others).mean() < SETTLED)
+
+
+def _settled(before: ErrorRates | None, after: ErrorRates) -> bool:
+    return before is not None and bool(np.abs(np.array(after) - np.array(before)).max() < RATES_SETTLED)
