@@ -1,7 +1,7 @@
 """Turns docstrings into Markdown for the API pages.
 
-Sections are numpydoc's. Mostly a parameter is written `name : what it does`, because its type stands in the signature, and
-examples stand at the end, without a heading.
+Sections are numpydoc's. Mostly a parameter is written `name : what it does`, because its type stands in the signature,
+and examples stand at the end, without a heading.
 """
 
 from __future__ import annotations
@@ -29,17 +29,14 @@ class Docstrings(Extension):
 def as_markdown(docstring: str) -> str:
     """The docstring with its sections as lists and its examples as blocks of code.
 
-    >>> print(as_markdown("Adds.\\n\\nParameters\\n----------\\na : one\\n    number.\\n\\n>>> 1 + 1\\n2"))
+    >>> print(as_markdown("Adds.\\n\\nParameters\\n----------\\na : one\\n    number."))
     Adds.
     <BLANKLINE>
     **Parameters**
     <BLANKLINE>
     - `a`: one number.
-    <BLANKLINE>
-    ```pycon
-    >>> 1 + 1
-    2
-    ```
+    >>> as_markdown(">>> 1 + 1\\n2")
+    '```pycon\\n>>> 1 + 1\\n2\\n```'
     """
     text = HEADING.sub(r"**\1**\n\n", docstring)
     text = SECTION.sub(lambda found: f"**{found[1]}**\n\n{_entries(found[2])}", text)

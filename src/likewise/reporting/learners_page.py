@@ -117,7 +117,8 @@ def write_learners_page(
     >>> history = [{"epoch": 1, "loss": 0.5, "accuracy": 0.9, "test_accuracy": 0.9}]
     >>> learner = Learner("pairs", history, counts, found, scores(counts, found), outputs, np.ones(4))
     >>> path = Path(tempfile.mkdtemp()) / "report.html"
-    >>> write_learners_page(path, title="Pets", summary="", learners=[learner], labels=labels, class_names=["cat", "dog"])
+    >>> names = ["cat", "dog"]
+    >>> write_learners_page(path, title="Pets", summary="", learners=[learner], labels=labels, class_names=names)
     >>> "Pets" in path.read_text("utf-8")
     True
     """

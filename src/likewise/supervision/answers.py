@@ -145,6 +145,7 @@ class AnswerKnowledge:
 class EvidenceKnowledge(AnswerKnowledge):
     """P(same) of answered pairs by their answers alone (see `evidence`); nothing follows from chains of them.
 
+    >>> from likewise.pairs import evidence
     >>> pairs = Pairs.from_arrays([(0, 1), (1, 2)], [1, 0])
     >>> known = EvidenceKnowledge(evidence(pairs, np.array([0.2]), np.array([0.1])))
     >>> known.among([0, 1]).tile(slice(0, 1), slice(1, 2)).different.round(decimals=3)  # d / (1 - e + d)
