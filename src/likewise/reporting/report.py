@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from likewise.errors import InputError
 from likewise.estimators import CategoryDiscoverer, PairClassifier, SemiSupervisedClassifier
-from likewise.estimators.partial_labels import is_labelled
+from likewise.estimators.semi_supervised import is_labelled
 from likewise.pairs import Ids, Pairs, PairTarget, answers_about
 from likewise.pairs.items_of import own_ids
 from likewise.reporting.answers_page import report_answers
