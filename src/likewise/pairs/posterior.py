@@ -24,11 +24,13 @@ from likewise.pairs.groupings import Groupings
 from likewise.pairs.keys import keys, pairs_of
 from likewise.pairs.memberships import Memberships, PairByPair
 from likewise.pairs.rates import (
+    NOTHING_HIDDEN,
     PRIOR_ANSWERS,
     PRIOR_WRONG,
     Rates,
     Told,
     estimate,
+    hidden_errors,
     log_odds,
     share_interval,
     summarise_rates,
@@ -160,7 +162,8 @@ def infer(
     """The posterior of `Pairs.posterior`, with its arguments.
 
     Without `joint` each pair is judged alone, by its own answers and its unary terms. Where these come from a
-    classifier that was taught some of the answers, `untaught` (m,) says which others tell whether it foretells them.
+    classifier that was taught some of the answers, `untaught` (m,) says which others tell whether it foretells them,
+    and how many wrong answers it has learned.
     """
     terms = _unary(pairs, unary, n_classes)
     near, near_odds = _neighbours(pairs, neighbours)
@@ -191,10 +194,15 @@ def infer(
                 model, fit = larger, with_more
     same, e, d = fit.same, fit.false_different, fit.false_same
 
-    judged, variance = summarise_rates(told, pairs.annotators or ("",), same, e, d)
+    hidden = NOTHING_HIDDEN
+    if untaught is not None:
+        chosen = untaught[rows]
+        hidden = hidden_errors(told.select(chosen), fit.without[chosen], e, d)
+    judged, variance = summarise_rates(told, pairs.annotators or ("",), same, e, d, hidden)
     wrong = np.where(told.same > 0.5, 1 - same, same)
     variance += float((wrong * (1 - wrong)).sum()) / max(len(rows), 1) ** 2
     share = float(wrong.mean()) if len(rows) else PRIOR_WRONG / PRIOR_ANSWERS
+    share += float(hidden.added @ [same.mean(), 1 - same.mean()]) if len(rows) else 0.0
     low, high = share_interval(np.array(share), np.array(variance if len(rows) else 1.0))
     found = Posterior(
         pairs=pairs,
@@ -226,6 +234,7 @@ class Fit(NamedTuple):
     same: Floats  # (m,) of the pair of each answer
     false_different: Floats  # (A,)
     false_same: Floats  # (A,)
+    without: Floats  # (m,) likewise, by all but the answer itself
     gain: Floats  # (m,) how much better all other answers foretell this one than its annotator's habit, in nats
     surprise: Floats  # (m,) at the answer, knowing its annotator's habit alone
     foretold: Floats  # (m,) how likely all others made it that this one says "same"
@@ -258,7 +267,8 @@ def _fit(
     habit = (told.per_annotator(told.same) + 0.5) / (told.per_annotator(np.ones(len(told.same))) + 1)
     usual, says = habit[told.who], told.same > 0.5
     surprise = -np.log(np.where(says, usual, 1 - usual))
-    return Fit(same, e, d, np.log(np.where(says, foretold, 1 - foretold)) + surprise, surprise, foretold, usual)
+    gain = np.log(np.where(says, foretold, 1 - foretold)) + surprise
+    return Fit(same, e, d, without, gain, surprise, foretold, usual)
 
 
 def _supported(fit: Fit, told: Told, untaught: NDArray[np.bool_] | None) -> bool:
