@@ -35,7 +35,7 @@ from likewise.training.precision import Objective, forward, move
 from likewise.training.predict import evaluating, modes_kept
 from likewise.training.progress import Silent, reporter
 from likewise.training.randomness import STEP, reproducible, seed_all
-from likewise.training.settings import Settings, settle
+from likewise.training.settings import Settings, resolve_settings
 from likewise.training.stopping import Interrupted, StopRequest, check_loss, check_weights, stop_request
 
 Evaluate = Callable[[nn.Module, np.ndarray], dict[str, float]]  # (network, confusion (K, C)) -> columns of the history
@@ -121,7 +121,7 @@ def train(
         if not network.training:
             network.train()
         _check_common(settings, n_classes, len(batches))
-        settings = settle(folder, settings, config or {}, network)
+        settings = resolve_settings(folder, settings, config or {}, network)
         made = build_optimizer(network, settings, torch.device(settings.device), optimizer)
         about = {
             "settings": dataclasses.asdict(settings),
