@@ -16,7 +16,7 @@ from matplotlib.ticker import LogLocator
 
 from benchmarks import growth
 from likewise.reporting.drawing import frame, legend, new_figure, svg_file
-from likewise.reporting.style import LIGHT, learner_colour
+from likewise.reporting.palette import LIGHT, learner_colour
 from likewise.storage.atomic_files import write_atomically
 from likewise.storage.machine import machine
 from likewise.storage.records import write_json

@@ -24,13 +24,13 @@ from typing import Any
 
 import numpy as np
 import torch
-from likewise.files import write_whole
-from likewise.machine import machine
 
 from likewise.evaluation import accuracy, confusion, match_outputs
 from likewise.paper.answers import load_set
 from likewise.paper.answers_draw import draw
 from likewise.paper.answers_trials import select_expert_trials
+from likewise.storage.atomic_files import write_atomically
+from likewise.storage.machine import machine
 
 OUT = Path(__file__).with_suffix(".json")
 STRENGTHS = (0.0, 1e-3, 1e-2, 1e-1)
@@ -121,7 +121,7 @@ def main() -> None:
         **machine(),
     }
     records = [one for one in (json.loads(OUT.read_text()) if OUT.exists() else []) if one["trial"] != trial.name]
-    write_whole(OUT, json.dumps(sorted([*records, record], key=lambda one: one["trial"]), indent=2) + "\n")
+    write_atomically(OUT, json.dumps(sorted([*records, record], key=lambda one: one["trial"]), indent=2) + "\n")
     print(json.dumps(record, indent=2))
 
 

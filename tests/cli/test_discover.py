@@ -136,15 +136,15 @@ def test_what_the_other_commands_make_of_it(blobs: Path, run: Run, write_rows: R
     write_rows(blobs / "few.csv", ("id", "label"), *((f"b{row:03}", f"kind {Y[row]}") for row in few))
     named = run("name", out, "--labels", blobs / "few.csv")
     assert "9 of 9 labelled items are in the class of their name." in named.stdout, named.output
-    lines = (out / "classes.csv").read_text().splitlines()
-    moved = next(line.split(",")[1] for line in lines[2:] if line.split(",")[1] != lines[1].split(",")[1])
-    (out / "classes.csv").write_text("\n".join([lines[0], f"b000,{moved},1.0", *lines[2:]]))
+    record = json.loads((out / "discoverer.json").read_text())
+    record["labels"][0] = (record["labels"][0] + 1) % 4
+    (out / "discoverer.json").write_text(json.dumps(record))
     reported = run("report", out)
     assert (reported.exit_code, reported.stderr) == (0, ""), reported.output
     assert reported.stdout.splitlines()[1].startswith("There are about 4 classes (interval ")
     page = (out / "report.html").read_text(encoding="utf-8")
     assert "4 classes in 120 items" in page
-    assert "A similarity was learned on 360 items of 12 known classes" in page
+    assert "A similarity, learned on 12 known classes, says of any two items" in page
     assert "The names of the classes are those of a few labelled items" in page
     assert all(f"kind {name}" in page for name in (13, 14, 15))
     assert "29 to 31 items in each" in page  # the classes that were found, not those of a new prediction
@@ -227,10 +227,9 @@ def test_a_pile_that_the_similarity_is_useless_on(blobs: Path, run: Run) -> None
     assert result.stderr.startswith("likewise: warning: The similarity looks useless on this pile: it takes ")
     assert "Do not trust the classes." in result.stderr
     assert json.loads((blobs / "new" / "metrics.json").read_text())["trust"]["doubts"]
-    assert "Do not trust the classes: on this pile, it takes " in run("report", blobs / "new").stdout
+    assert "Do not trust the classes: on these items, it takes " in run("report", blobs / "new").stdout
     page = (blobs / "new" / "report.html").read_text(encoding="utf-8")
-    assert "A similarity was learned on other items before" in page
-    assert "The similarity looks useless on this pile" in page
+    assert "The similarity looks useless here: it takes 100 % of the pairs for the same." in page
 
 
 @pytest.fixture

@@ -389,7 +389,7 @@ def test_the_number_of_classes_is_estimated_and_said(blobs: Path, run: Run) -> N
     assert interval[0] <= 3 <= interval[1]
     page = blobs / "page.html"
     assert run("report", blobs / "new", "--out", page).exit_code == 0
-    assert f"3 (90 % interval {said[1]} to {said[2]})" in page.read_text()
+    assert f"3 <small>({said[1]}\N{EN DASH}{said[2]})</small>" in page.read_text(encoding="utf-8")
     number = json.loads((blobs / "run" / "metrics.json").read_text())["number_of_classes"]
     assert number == {"estimate": 4, "interval": None}  # where it was given
     refused = run("fit", blobs / "blobs.csv", *given, "--classes", 3, "--out", blobs / "new")

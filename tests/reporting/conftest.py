@@ -12,17 +12,26 @@ from typing import Any
 import numpy as np
 import pytest
 
-from likewise.reporting import JudgedAnswers, Learner, write_answers_report, write_report
+from likewise.reporting import Learner, write_learners_page
+from likewise.reporting.answers_page import write_answers_page
+from likewise.reporting.classes import ClassifiedItems
+from likewise.reporting.suspects import ScoredAnswers
 
 VOID = {"meta", "img", "br"}
+CLASSES = ("classes", "outputs", "probabilities", "previews", "ids")  # of items
 
 
 @dataclass
 class Element:
     tag: str
     attributes: dict[str, str]
-    text: str = ""
+    source: str = ""
     children: list[Element] = field(default_factory=list)
+
+    @property
+    def text(self) -> str:
+        """What a reader reads: line breaks of the source are spaces."""
+        return " ".join(self.source.split())
 
     def all(self, tag: str, kind: str = "") -> list[Element]:
         """Elements below this one, of this tag and, where given, of this CSS class, in the page's order."""
@@ -59,7 +68,7 @@ class Element:
                 assert not name.startswith("on")
                 assert "http" not in value
                 if name in {"src", "href", "xlink:href", "data"}:
-                    assert value.startswith(("data:image/png;base64,", "#"))
+                    assert value.startswith(("data:image/png;base64,", "data:image/jpeg;base64,", "#"))
                 assert all(target.startswith("#") for target in re.findall(r"url\(([^)]*)", value))
         [style] = self.all("style")
         assert "url(" not in style.text
@@ -94,7 +103,7 @@ class Reader(HTMLParser):
 
     def handle_data(self, data: str) -> None:
         for element in self.open:
-            element.text += data
+            element.source += data
 
 
 def parse(page: str) -> Element:
@@ -144,10 +153,12 @@ def page(tmp_path: Path) -> Callable[..., Element]:
         settings: dict[str, Any] = {
             "title": "Title",
             "summary": "Summary",
-            "images": np.arange(len(labels) * 64, dtype=np.uint8).reshape(-1, 1, 8, 8),
+            "previews": np.arange(len(labels) * 64, dtype=np.uint8).reshape(-1, 1, 8, 8),
         }
         path = tmp_path / "report.html"
-        write_report(path, learners=learners, labels=np.array(labels), class_names=class_names, **(settings | changes))
+        write_learners_page(
+            path, learners=learners, labels=np.array(labels), class_names=class_names, **(settings | changes)
+        )
         return parse(path.read_text(encoding="utf-8"))
 
     return write
@@ -164,7 +175,7 @@ def answers_page(tmp_path: Path) -> Callable[..., Element]:
         similarity = np.array([0.9, 0.98, 0.1, 0.2, 0.03, 0.7, 0.6])
         same = np.array([1.0, 0.0, 0.0, 1.0, 1.0, 1.0, 0.5])
         left, right = np.array([0, 0, 1, 2, 3, 4, 5]), np.array([1, 2, 3, 4, 5, 5, 6])
-        answers = JudgedAnswers(left, right, same, similarity, line=np.arange(2, 9))
+        answers = ScoredAnswers(left, right, same, similarity, line=np.arange(2, 9))
         settings: dict[str, Any] = {
             "title": "Title",
             "summary": "Summary",
@@ -177,13 +188,15 @@ def answers_page(tmp_path: Path) -> Callable[..., Element]:
             "classes": ["apple", "pear", "plum"],
             "outputs": np.array([0, 0, 1, 0, 1, 0, 0, 0]),
             "probabilities": np.array([0.5, 0.9, 0.8, 0.7, 0.6, 0.95, 0.85, 0.9996]),
-            "held_out": JudgedAnswers(left[:4], right[:4], same[:4], similarity[:4]) if figures else None,
+            "held_out": ScoredAnswers(left[:4], right[:4], same[:4], similarity[:4]) if figures else None,
             "answers": answers,
-            "images": np.arange(8 * 64, dtype=np.uint8).reshape(-1, 1, 8, 8),
+            "previews": np.arange(8 * 64, dtype=np.uint8).reshape(-1, 1, 8, 8),
             "ids": [f"item-{letter}" for letter in "abcdefgh"],
         }
+        settings |= changes
+        items = ClassifiedItems(**{name: settings.pop(name) for name in CLASSES})
         path = tmp_path / "report.html"
-        write_answers_report(path, **(settings | changes))
+        write_answers_page(path, items, settings.pop("answers"), **settings)
         return parse(path.read_text(encoding="utf-8"))
 
     return write

@@ -12,7 +12,7 @@ from PIL import Image
 
 from likewise.reporting import confusion_figure, learning_curve
 from likewise.reporting.drawing import NARROW, WIDE, Size, both_sizes, legend, new_figure, svg
-from likewise.reporting.style import LIGHT
+from likewise.reporting.palette import LIGHT
 
 HISTORY = [{"epoch": 1.0, "loss": 0.9, "accuracy": 0.5}, {"epoch": 2.0, "loss": 0.3, "accuracy": 0.8}]
 
@@ -81,7 +81,7 @@ def test_both_sizes_are_drawn_for_the_page_to_choose() -> None:
 
     drawn = both_sizes(draw, 'a "label"', prefix="p")
     assert sizes == [WIDE, NARROW]
-    assert drawn.count("<svg ") == drawn.count('aria-label="a &quot;label&quot;"') == 2
+    assert drawn.count("<svg ") == drawn.count('aria-label="a &#34;label&#34;"') == 2
     assert 'class="drawing wide"' in drawn
     assert 'class="drawing narrow"' in drawn
     assert both_sizes(lambda size: new_figure(0, size)[0], "nothing", prefix="p") == ""

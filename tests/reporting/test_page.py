@@ -1,4 +1,4 @@
-"""The parts of a page: escaped, well-formed, written whole; a count and a certainty in words."""
+"""Pages from templates: escaped, well-formed, written whole, and strict; numbers in words."""
 
 from __future__ import annotations
 
@@ -7,32 +7,51 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from jinja2 import UndefinedError
 
-from likewise.reporting.page import card, card_row, certainty, section, write_page
+from likewise.reporting.page import Card, certainty, templates, write_page
 
 Read = Callable[[str], Any]
 EVIL = "<script>\"&'"
+TEMPLATES = sorted((Path(__file__).parents[2] / "src/likewise/reporting/templates").iterdir())
 
 
-def test_a_page_is_escaped_and_leaves_out_empty_sections(tmp_path: Path, read: Read) -> None:
-    sections = [section(EVIL, EVIL, "<p>body</p>"), "", section("B", "")]
-    write_page(tmp_path / "new" / "page.html", title=EVIL, summary=f"{EVIL}\n\n \n\nSecond", sections=sections)
+def test_a_page_is_escaped_and_its_folder_is_made(tmp_path: Path, read: Read) -> None:
+    write_page(tmp_path / "new" / "page.html", "page.html", title=EVIL, summary=f"{EVIL}\n\n \n\nSecond")
     tree = read((tmp_path / "new" / "page.html").read_text(encoding="utf-8"))
-    assert not tree.all("script")
+    tree.check_self_contained()
     assert tree.all("title")[0].text == tree.all("h1")[0].text == EVIL
     assert [p.text for p in tree.all("header")[0].all("p")] == [EVIL, "Second"]
-    first, second = tree.all("section")
-    assert [h.text for h in first.all("h2")] == [EVIL]
-    assert [p.text for p in first.all("p")] == [EVIL, "body"]
-    assert second.text.strip() == "B"
-    assert not second.all("div")
 
 
-def test_cards_then_facts_then_the_note(read: Read) -> None:
-    tree = read(card_row([card("<i>a</i>", "1 <small>%</small>", EVIL)], {EVIL: EVIL}, EVIL))
-    assert tree.cards() == {"a": ("1 %", EVIL), EVIL: (EVIL, "")}
+def test_cards_and_their_note_are_escaped(read: Read) -> None:
+    parts: Any = templates().get_template("parts.html").module
+    tree = read(str(parts.cards([Card("a", "1", "%", EVIL), Card(EVIL, EVIL, EVIL)], EVIL)))
+    assert tree.cards() == {"a": ("1 %", EVIL), EVIL: (f"{EVIL} {EVIL}", "")}
     assert [p.text for p in tree.all("p", "note")] == [EVIL]
-    assert card_row([], None, "note") == card_row([], {}) == ""
+    assert not str(parts.cards([], "note")).strip()
+
+
+def test_what_a_template_is_not_given_is_an_error(tmp_path: Path) -> None:
+    with pytest.raises(UndefinedError, match="is undefined"):
+        write_page(tmp_path / "page.html", "labels.html", title="", summary="")
+    assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize("path", TEMPLATES, ids=lambda path: path.name)
+def test_templates_escape_everything_and_fetch_nothing(path: Path) -> None:
+    source = path.read_text(encoding="utf-8")
+    assert "safe" not in source.replace("escape", "")
+    assert "autoescape" not in source
+    assert "://" not in source
+    assert not [
+        word for word in ("<link", "@import", "url(", " src=") if word in source.replace(' src="{{ item.uri }}"', "")
+    ]
+
+
+def test_a_name_that_is_not_unicode_is_written_with_backslashes(tmp_path: Path) -> None:
+    write_page(tmp_path / "page.html", "page.html", title=b"caf\xe9.png".decode(errors="surrogateescape"), summary="")
+    assert "<h1>caf\\udce9.png</h1>" in (tmp_path / "page.html").read_text(encoding="utf-8")
 
 
 @pytest.mark.parametrize(
@@ -48,12 +67,12 @@ def test_cards_then_facts_then_the_note(read: Read) -> None:
     ],
 )
 def test_only_what_is_certain_is_called_100_percent(probability: float, digits: int, text: str) -> None:
-    assert certainty(probability, digits) == text
+    assert certainty(probability, digits) == text.replace(" ", "\N{NO-BREAK SPACE}")
 
 
 def test_a_failed_write_leaves_the_old_page_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = tmp_path / "page.html"
-    write_page(path, title="Old", summary="", sections=[])
+    write_page(path, "page.html", title="Old", summary="")
     before = path.read_bytes()
 
     def full_disk(descriptor: int) -> None:
@@ -61,6 +80,6 @@ def test_a_failed_write_leaves_the_old_page_alone(tmp_path: Path, monkeypatch: p
 
     monkeypatch.setattr("os.fsync", full_disk)
     with pytest.raises(OSError, match="No space"):
-        write_page(path, title="New", summary="", sections=[])
+        write_page(path, "page.html", title="New", summary="")
     assert path.read_bytes() == before
     assert [entry.name for entry in tmp_path.iterdir()] == ["page.html"]

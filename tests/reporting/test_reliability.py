@@ -33,7 +33,7 @@ def test_counts_are_drawn_and_written() -> None:
 
 def test_pairs_of_the_same_items_have_no_interval() -> None:
     """They are not independent, so that it would be too narrow."""
-    shares, counts = reliability_diagram(FOUND, judges=KNOWN_PAIRS).axes
+    shares, counts = reliability_diagram(FOUND, kind=KNOWN_PAIRS).axes
     assert not shares.collections
     assert (shares.get_title(loc="left"), counts.get_title(loc="left")) == ("Share that is the same", "Number of pairs")
     np.testing.assert_allclose(np.asarray(shares.lines[1].get_xydata()), [[0.03, 0], [0.35, 1], [0.95, 2 / 3]])

@@ -13,15 +13,19 @@ import pytest
 
 from likewise.errors import InputError
 from likewise.landscape import Surface
-from likewise.reporting.surface_files import (
+from likewise.reporting.surfaces import (
+    Panel,
     draw_surface,
     for_script,
+    height_marks,
+    limits,
     picture,
+    round_numbers,
     solutions_of,
     surface_panel,
+    surfaces_figure,
     write_surfaces_page,
 )
-from likewise.reporting.surfaces import Panel, height_marks, limits, round_numbers, surfaces_figure
 
 Read = Callable[[str], Any]
 EVIL = "</script><script>\"&'"

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from likewise.cli.credible import LINKS, SHOWN, UNNAMED, claims, credible_record, credible_report
+from likewise.cli.credible import LINKS, SHOWN, claims, credible_record, credible_report
 from likewise.cli.options import ANSWERS
 from likewise.cli.places import check_file, writing
 from likewise.errors import InputError
@@ -160,6 +160,8 @@ def _annotators(summary: Summary) -> Iterator[str]:
     judged, agreed = summary.reliability, summary.agreement
     if judged is None or agreed is None:
         return
+    from likewise.pairs.credible_words import UNNAMED
+
     yield f"\n{_count(len(judged.annotators), 'annotator')}, who disagree about {_count(summary.disputed, 'pair')}:"
     names = [name or UNNAMED for name in judged.annotators]
     width = max(len("annotator"), *map(len, names))

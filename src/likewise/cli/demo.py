@@ -41,7 +41,7 @@ def demo(
 
     from likewise.criteria import MCL
     from likewise.datasets import load
-    from likewise.reporting import find_disagreements, write_report
+    from likewise.reporting import Card, find_disagreements, write_learners_page
 
     torch.set_num_threads(1)  # 8x8 pictures are too small to share out, and so every machine gets the same digits
     digits = load("digits")
@@ -54,16 +54,16 @@ def demo(
     learners = [pairwise, twin]
     differ = find_disagreements(learners)
     report = out / "report.html"
-    write_report(
+    write_learners_page(
         report,
         title="Ten digits, learned without a single label",
         summary=SUMMARY.format(n=n, m=len(digits.test)),
         learners=learners,
         labels=digits.test.labels.numpy(),
         class_names=digits.test.class_names,
-        images=digits.test.inputs.numpy(),
+        previews=digits.test.inputs.numpy(),
         disagreements=differ,
-        facts={"Pairs of training pictures": f"{n * (n - 1) // 2:,}"},
+        facts=[Card("Pairs of training pictures", f"{n * (n - 1) // 2:,}")],
     )
     _print_outcome(learners, differ, digits)
     typer.echo(f"Report: {report}")

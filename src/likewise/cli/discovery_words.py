@@ -14,11 +14,6 @@ if TYPE_CHECKING:
     from likewise.estimators import CategoryDiscoverer
     from likewise.evaluation import PairQuality
 
-COUNTED = {
-    "known classes": "by a rule that was calibrated on known classes",
-    "silhouette": "by their silhouette, for the known classes are too few to calibrate a rule with",
-}
-
 
 def introduction(unknown: Path, given: Given, teacher: Teacher) -> Iterator[str]:
     """What there is to look for, and to learn from."""
@@ -48,27 +43,16 @@ def similarity_in_words(quality: PairQuality, held_out: str) -> Iterator[str]:
 
 def outcome(out: Path, found: CategoryDiscoverer, metrics: dict[str, Any]) -> Iterator[str]:
     """The classes, how many, how sure, and what to do with them."""
+    from likewise.estimators.category_discoverer import number_in_words
+
     model = found.classifier_
     yield f"\nFound {found.n_classes_} classes{unused_outputs(model.unused_outputs_, model.n_outputs_)}:"
     yield from class_sizes(model.classes_.tolist(), metrics["class_sizes"])
-    yield f"\n{number_in_words(metrics['number_of_classes'])}"
+    yield f"\n{number_in_words(found)}"
     yield trust_in_words(metrics["trust"])
     yield f"\nWrote {out} in {metrics['seconds']:.0f} seconds of training; {out / 'classes.csv'} has each item's class."
     yield "Next:"
     yield from next_commands(out, "discover")
-
-
-def number_in_words(number: dict[str, Any]) -> str:
-    """How many classes there are, how sure that is, and how many the paper's count would say.
-
-    >>> number_in_words({"estimate": 9, "interval": [8, 11], "by": "known classes", "dominant": 7})[:45]
-    'There are about 9 classes (interval 8 to 11),'
-    """
-    (low, high), by = number["interval"], number["by"]
-    paper = f"the paper's count of dominant clusters is {number['dominant']}."
-    if by == "given":
-        return f"The number of classes, {number['estimate']}, was given; {paper}"
-    return f"There are about {number['estimate']} classes (interval {low} to {high}), {COUNTED[by]}; {paper}"
 
 
 def trust_in_words(trust: dict[str, Any]) -> str:

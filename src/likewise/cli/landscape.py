@@ -98,7 +98,7 @@ def landscape(
         typer.echo(line)
     typer.echo(f"Wrote {out}.")
     if plot:
-        from likewise.reporting.surface_files import draw_surface
+        from likewise.reporting.surfaces import draw_surface
 
         for path in plot:
             with writing(path, "--plot"):

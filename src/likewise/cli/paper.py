@@ -238,7 +238,7 @@ def _run_answers(trials: Sequence[Trial], data: Path | None, runs: Path, results
             others.insert(0, f"the twin {record.twin_accuracy:.2f} % with {record.twin_labels} labels")
         typer.echo(
             f"{path}: {'' if ran else 'there already; '}{record.first_accuracy:.2f} % from the answers, "
-            f"{record.accuracy:.2f} % with the unlabelled; {', '.join(others)}; "
+            f"{record.accuracy:.2f} % with the unlabelled; {', '.join(others)}{'; ' if others else ''}"
             f"{record.cpu_seconds / 60:.1f} core-minutes"
         )
 

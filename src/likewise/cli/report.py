@@ -4,23 +4,28 @@ from __future__ import annotations
 
 import warnings
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from likewise.cli.answers_page import write_answers_page
-from likewise.cli.discovery_page import write_discovery_page
-from likewise.cli.fitted import Fit, items_of, items_sha256, require_fit
-from likewise.cli.items import Given, check_shape, open_for, read_or_keep
-from likewise.cli.labels_page import write_labels_page
-from likewise.cli.options import ItemsMoved, RunFolder
-from likewise.cli.places import check_file
+from likewise.cli.few_labels import find_labels, read_few_labels
+from likewise.cli.fitted import Fit, columns_of, items_of, items_sha256, read_answers, read_held_out, require_fit
+from likewise.cli.items import Given, check_shape, find_answers, open_for, read_or_keep
+from likewise.cli.options import EncoderMoved, ItemsMoved, RunFolder
+from likewise.cli.places import check_file, writing
 from likewise.errors import InputError
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from likewise.pairs import Pairs
 
 
 def report(
     run: RunFolder,
     items: ItemsMoved = None,
+    encoder: EncoderMoved = None,
     out: Annotated[
         Path | None, typer.Option(help="Write to this .html file; RUN/report.html by default.", show_default=False)
     ] = None,
@@ -30,29 +35,70 @@ def report(
     out = run / "report.html" if out is None else out
     check_file(out, "--out", (".html", ".htm"))
 
-    from likewise.estimators import PairClassifier, SemiSupervisedClassifier, load_classifier
+    from likewise import reporting
+    from likewise.estimators import CategoryDiscoverer, load_classifier
+    from likewise.reporting.previews import FilePreviews
 
-    model, path = load_classifier(run), items_of(run, items)
-    stream = open_for(model, path, columns=fit.columns)
+    path = items_of(run, items)
+    model: Any = CategoryDiscoverer.load(run) if fit.command == "discover" else load_classifier(run)
+    classifier = model.classifier_ if fit.command == "discover" else model
+    stream = open_for(classifier, path, columns=columns_of(run, classifier), encoder=encoder)
     given = read_or_keep(stream, run / "items", [path / name for name in stream.names] or [path])
-    check_shape(given.items, model, path)
-    _check_unchanged(given, fit, path)
-    if fit.command == "discover":
-        lines = write_discovery_page(out, run, fit, model, given, path)
-    elif isinstance(model, PairClassifier):
-        lines = write_answers_page(out, run, fit, model, given, path)
-    else:
-        assert isinstance(model, SemiSupervisedClassifier)
-        lines = write_labels_page(out, run, model, given, path)
-    for line in lines:
-        typer.echo(line)
+    check_shape(given.items, classifier, path)
+    changed = _have_changed(given, fit, path)
+
+    learned_from: dict[str, Any] = {}
+    if fit.command == "fit":
+        learned_from["pairs"], learned_from["held_out"], model.p_wrong_ = _answers(run, fit, given)
+        if changed and model.credibility_ is not None:
+            model.credibility_["outliers"] = []  # positions of the items that were there
+    elif fit.command == "semi":
+        learned_from["labels"], learned_from["held_out"] = _labels(run, given)
+    elif changed:
+        model.labels_ = model.predict(given.X)
+    with writing(out, "--out"):
+        written = reporting.report(
+            model,
+            given.X,
+            **learned_from,
+            ids=given.items.ids or None,
+            previews=FilePreviews(given.items.ids, path) if path.is_dir() else None,
+            out=out,
+        )
+    typer.echo(f"Wrote {written.path}; open it in a browser.")
+    typer.echo(written.finding)
 
 
-def _check_unchanged(given: Given, fit: Fit, path: Path) -> None:
+def _have_changed(given: Given, fit: Fit, path: Path) -> bool:
+    """Whether the items are others than those that the run was fitted to; then a warning says so."""
     if items_sha256(given.items) == fit.items_sha256:
-        return
+        return False
     if not given.names and len(given.items) != fit.n_items:
         raise InputError(
             f"{path} holds {len(given.items):,} items, and {fit.n_items:,} when the run was fitted; give --items those."
         )
     warnings.warn(f"The items in {path} are not all as they were when the run was fitted.", stacklevel=2)
+    return True
+
+
+def _answers(run: Path, fit: Fit, given: Given) -> tuple[Pairs, NDArray[np.bool_], NDArray[np.float64] | None]:
+    """The answers about these items, which of them were held out (m,), and how likely each is wrong (m,) or None."""
+    import numpy as np
+
+    written = read_answers(run, fit)
+    placed = find_answers(written.pairs, given)
+    kept = np.isin(written.pairs.lines, placed.lines)  # all but those about images that cannot be read
+    return placed, written.held_out[kept], None if written.p_wrong is None else written.p_wrong[kept]
+
+
+def _labels(run: Path, given: Given) -> tuple[NDArray[np.object_], NDArray[np.bool_]]:
+    """The label of each item (n,), empty where it has none, and which of them were held out."""
+    import numpy as np
+
+    few = read_few_labels(run / "labels.parquet")
+    held_out = {name for name, kept in zip(few.ids, read_held_out(run / "labels.parquet"), strict=True) if kept}
+    placed = find_labels(few, given)
+    labels = np.full(len(given.items), "", dtype=object)
+    labels[placed.positions] = placed.labels
+    names = given.items.ids or [str(row) for row in range(len(given.items))]
+    return labels, np.array([name.strip() in held_out for name in names])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, Self
 
@@ -16,6 +17,7 @@ from torch import Tensor, nn
 
 from likewise.atomic import atomic
 from likewise.errors import InputError
+from likewise.estimators.encoding import Choice, encode_again, encode_to_fit
 from likewise.estimators.inputs import are_images, read_images, seed_of
 from likewise.estimators.pair_classifier import PairClassifier
 from likewise.estimators.saved_discoverer import read_discoverer, write_discoverer
@@ -39,6 +41,10 @@ ROUNDS, EPOCHS, BATCH_SIZE, LEARNING_RATE = (
 )  # in bfloat16 it was measured to lose half a point of accuracy
 WIDTHS = (0.3, 0.15)  # of the kernel on cosines; the best partition is from the first, opinions are from both
 VIEWS = 6  # of an item, whose mean decides its class
+COUNTED = {
+    "known classes": "by a rule that was calibrated on known classes",
+    "silhouette": "by their silhouette, for the known classes are too few to calibrate a rule with",
+}
 
 
 class CategoryDiscoverer(ClusterMixin, BaseEstimator):  # type: ignore[misc]
@@ -51,6 +57,8 @@ class CategoryDiscoverer(ClusterMixin, BaseEstimator):  # type: ignore[misc]
     similarity : a `SimilarityNetwork`, fitted before (it is used as it is) or not (it is fitted on `known`); a function
         of two arrays of m items that gives the probability (m,) that they are the same, pair by pair; or a matrix
         (n, n) of such probabilities. By default a new `SimilarityNetwork`.
+    encoder : the pretrained network whose features of photos or texts are learned from, as `PairClassifier` has it;
+        where a `SimilarityNetwork` is given, its own is used.
     epochs : times that the classifier sees each item, in each of two rounds; 0 leaves it at the clusters' prototypes.
     precision : "auto" or "float32", or "bfloat16", which is faster on hardware that has it and rounds to three digits.
     verbose : whether to show progress: a bar on a terminal, else lines, at most one a second.
@@ -60,9 +68,9 @@ class CategoryDiscoverer(ClusterMixin, BaseEstimator):  # type: ignore[misc]
     Attributes
     ----------
     labels_ : the class of each item, from 0. n_classes_ : how many there are. outputs_ : the classifier's output for
-    each. number_ : the estimate with its interval (all three numbers the same where n_classes was given). n_dominant_ :
-    the paper's count. trust_ : whether the similarity is sure and agrees with itself. similarity_, classifier_ (a
-    `PairClassifier`).
+    each. number_ : the estimate with its interval (all three numbers the same where n_classes was given). counted_by_ :
+    how the number is known. n_dominant_ : the paper's count. trust_ : whether the similarity is sure and agrees with
+    itself. similarity_, classifier_ (a `PairClassifier`).
 
     >>> from sklearn.datasets import make_blobs
     >>> X, y = make_blobs(900, n_features=8, centers=30, random_state=0)
@@ -78,6 +86,7 @@ class CategoryDiscoverer(ClusterMixin, BaseEstimator):  # type: ignore[misc]
         *,
         max_classes: int = 100,
         similarity: Similarity = None,
+        encoder: Choice = "auto",
         epochs: int = EPOCHS,
         image_size: int = 32,
         device: str = "auto",
@@ -90,6 +99,7 @@ class CategoryDiscoverer(ClusterMixin, BaseEstimator):  # type: ignore[misc]
         self.n_classes = n_classes
         self.max_classes = max_classes
         self.similarity = similarity
+        self.encoder = encoder
         self.epochs = epochs
         self.image_size = image_size
         self.device = device
@@ -134,6 +144,13 @@ class CategoryDiscoverer(ClusterMixin, BaseEstimator):  # type: ignore[misc]
         check_is_fitted(self)
         return self.classifier_.predict_same(X, index_pairs)
 
+    @property
+    def counted_by_(self) -> str:
+        """How the number of classes is known: "given", or estimated by "known classes" or by "silhouette"."""
+        if self.n_classes is not None:
+            return "given"
+        return "silhouette" if self.similarity_ is None or self.similarity_.rule_ is None else "known classes"
+
     def save(self, folder: Path | str) -> None:
         """Write what was found; `PairClassifier.load` and `likewise predict` find the classifier in the same folder."""
         check_is_fitted(self)
@@ -160,6 +177,7 @@ class CategoryDiscoverer(ClusterMixin, BaseEstimator):  # type: ignore[misc]
         chosen = self.similarity
         if chosen is None:
             chosen = SimilarityNetwork(
+                encoder=self.encoder,
                 image_size=self.image_size,
                 device=self.device,
                 precision=self.precision,
@@ -211,6 +229,7 @@ class CategoryDiscoverer(ClusterMixin, BaseEstimator):  # type: ignore[misc]
         self.classifier_ = PairClassifier.of_network(
             network, similarity.network_name_, similarity.input_form_, self.number_.estimate, outputs, history
         )
+        self.classifier_.encoder, self.classifier_.encoder_ = similarity.encoder, similarity.encoder_
         if hasattr(self, "feature_names_in_"):
             self.classifier_.feature_names_in_ = self.feature_names_in_
         return outputs
@@ -247,6 +266,7 @@ class CategoryDiscoverer(ClusterMixin, BaseEstimator):  # type: ignore[misc]
         partition = spectral_partition(probability, self.number_.estimate, self.seed_)
         self.classifier_ = PairClassifier(
             self.number_.estimate,
+            encoder=self.encoder,
             image_size=self.image_size,
             device=self.device,
             precision=self.precision,
@@ -255,6 +275,7 @@ class CategoryDiscoverer(ClusterMixin, BaseEstimator):  # type: ignore[misc]
             on_epoch=self.on_epoch,
             run=self.run,
         ).fit(take(X, rows), partition)
+        self.classifier_.naming_ = replace(self.classifier_.naming_, named=False)  # by the numbers of the clusters
         return np.asarray(self.classifier_.output_of_each(X))
 
     def _number(self, rows: NDArray[np.float32], similarity: SimilarityNetwork | None) -> NumberOfClasses:
@@ -274,6 +295,11 @@ class CategoryDiscoverer(ClusterMixin, BaseEstimator):  # type: ignore[misc]
             )
 
     def _inputs(self, X: Any) -> Tensor:
+        if isinstance(self.similarity, SimilarityNetwork):
+            fitted = hasattr(self.similarity, "module_")
+            X = encode_again(self.similarity, X) if fitted else encode_to_fit(clone(self.similarity), X)
+        elif self.similarity is None:
+            X = encode_to_fit(SimilarityNetwork(encoder=self.encoder, image_size=self.image_size), X)
         if are_images(X):
             inputs = read_images(X, self.image_size)
             if len(inputs) < 2:
@@ -281,6 +307,15 @@ class CategoryDiscoverer(ClusterMixin, BaseEstimator):  # type: ignore[misc]
             return inputs
         features = validate_data(self, X, dtype=np.float32, ensure_min_samples=2)
         return torch.from_numpy(np.array(features))
+
+
+def number_in_words(found: CategoryDiscoverer) -> str:
+    """How many classes there are, how sure that is, and how many the paper's count would say."""
+    number, by = found.number_, found.counted_by_
+    paper = f"the paper's count of dominant clusters is {found.n_dominant_}."
+    if by == "given":
+        return f"The number of classes, {number.estimate}, was given; {paper}"
+    return f"There are about {number.estimate} classes (interval {number.low} to {number.high}), {COUNTED[by]}; {paper}"
 
 
 def _told(inputs: Tensor, similarity: SimilarityNetwork) -> dict[str, object]:

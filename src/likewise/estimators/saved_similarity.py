@@ -14,6 +14,7 @@ from likewise.errors import InputError
 from likewise.estimators.saved import (
     INPUT,
     OWN,
+    check_encoder,
     network_of,
     plain_parameters,
     read_form,
@@ -45,6 +46,7 @@ RECORD: dict[str, Any] = {
     },
     "held_out": str,
     "rule": (dict, None),
+    "history": [dict],
     "sha256": str,
 }
 MOST_VIEWS = 1000  # of an item: what says more would never end
@@ -64,12 +66,14 @@ def write_similarity(folder: Path, similarity: SimilarityNetwork) -> None:
             "network": similarity.network_name_,
             "parameters": plain_parameters(similarity),
             "input": dataclasses.asdict(form),
+            "encoder": similarity.encoder_,
             "columns": getattr(similarity, "feature_names_in_", np.empty(0)),
             "classes": similarity.classes_,
             "quality": dataclasses.asdict(similarity.quality_),
             "calibration": dataclasses.asdict(similarity.calibration_),
             "held_out": similarity.held_out_kind_,
             "rule": None if similarity.rule_ is None else dataclasses.asdict(similarity.rule_),
+            "history": similarity.history_,
             "sha256": digest,
         },
     )
@@ -83,7 +87,10 @@ def read_similarity(folder: Path, kind: type[Any], network: nn.Module | None) ->
     record = read_json(path)
     if not isinstance(record, dict) or record.get("format") != FORMAT:
         raise InputError(f"{path} is not of the format that Likewise {__version__} reads; learn the similarity again.")
+    record.setdefault("history", [])  # which earlier versions did not save
+    record.setdefault("encoder", None)
     check_record(record, RECORD, path, AGAIN)
+    check_encoder(record, path, AGAIN)
     _check_lengths(record, path)
     own = record["network"] == OWN
     if own and network is None:
@@ -91,7 +98,7 @@ def read_similarity(folder: Path, kind: type[Any], network: nn.Module | None) ->
     model = with_parameters(kind, record, network, path, AGAIN)
     if not isinstance(model.views, int) or model.views > MOST_VIEWS:
         raise InputError(f"{path}, views must be a whole number up to {MOST_VIEWS}; {AGAIN}.")
-    model.input_form_ = read_form(record, path, AGAIN)
+    model.input_form_, model.encoder_ = read_form(record, path, AGAIN), record["encoder"]
     found_weights = read_weights(weights, record["sha256"], path.name, AGAIN)
     model.module_ = network_of(lambda: model.make_module(model.input_form_, 0), found_weights, weights)
     model.network_name_ = record["network"]
@@ -103,6 +110,7 @@ def read_similarity(folder: Path, kind: type[Any], network: nn.Module | None) ->
     edges, predicted, observed = (np.array(found[name], np.float64) for name in ("edges", "predicted", "observed"))
     model.calibration_ = Calibration(edges, np.array(found["count"], np.int64), predicted, observed, found["error"])
     model.held_out_kind_ = record["held_out"]
+    model.history_ = record["history"]
     rule = record["rule"]
     model.rule_ = None if rule is None else StoppingRule(rule["a"], rule["b"], tuple(rule["off"]))
     if not model.input_form_.images:

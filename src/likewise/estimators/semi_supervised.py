@@ -18,6 +18,7 @@ from torch.nn.functional import cross_entropy
 
 from likewise.atomic import atomic
 from likewise.errors import InputError
+from likewise.estimators.encoding import Choice
 from likewise.estimators.inputs import InputForm
 from likewise.estimators.naming import known_outputs
 from likewise.estimators.network_classifier import STEPS, NetworkClassifier
@@ -55,7 +56,7 @@ def read_partial_labels(y: ArrayLike | None, n_items: int, n_classes: int | None
         assert_all_finite(given, input_name="y")
     if len(given) != n_items:
         raise InputError(f"X has {n_items} items and y {len(given)}; give one label an item, -1 where there is none.")
-    known = _known(given)
+    known = is_labelled(given)
     if not known.any():
         raise InputError("y holds no label, all of it is -1; label at least two items, of different classes.")
     labels = np.array(given[known].tolist()) if given.dtype.kind == "O" else given[known]
@@ -85,7 +86,8 @@ def hold_out_labels(codes: NDArray[np.int64], share: float, seed: int) -> NDArra
     return np.sort(free[: int(share * len(order))])
 
 
-def _known(given: NDArray[Any]) -> NDArray[np.bool_]:
+def is_labelled(given: NDArray[Any]) -> NDArray[np.bool_]:
+    """(n,) Which entries are labels."""
     if given.dtype.kind == "U":
         return ~np.isin(np.char.strip(given), NO_LABEL)
     if given.dtype.kind == "O":
@@ -113,6 +115,9 @@ class SemiSupervisedClassifier(NetworkClassifier):
     epochs : of each of the two stages; by default about 640 steps, and at least 10 epochs.
     held_out : the share of the labels that is kept back to measure with.
     epsilon : how far VAT goes from an item, in deviations; by default 8 for an item of 3x32x32 numbers.
+    encoder : the pretrained network whose features of photos or texts are learned from: a name (see
+        `likewise.encoders.load_encoder`), an nn.Module, a function of a list of items, or "none". "auto" has one for
+        photos, images whose shorter side is above 64 pixels, where no network is named. It is remembered and saved.
     augment : "auto" (gentle shifts and turns of images, slight noise on features), None, or an `Augmentation`.
     image_size : the side that images from files are brought to.
     unit_length : whether to bring feature vectors to length 1 before anything else, as suits embeddings that are
@@ -152,6 +157,7 @@ class SemiSupervisedClassifier(NetworkClassifier):
         learning_rate: float = 1e-3,
         held_out: float = 0.0,
         epsilon: float | None = None,
+        encoder: Choice = "auto",
         augment: Augment | Literal["auto"] | None = "auto",
         image_size: int = 32,
         unit_length: bool = False,
@@ -170,6 +176,7 @@ class SemiSupervisedClassifier(NetworkClassifier):
         self.learning_rate = learning_rate
         self.held_out = held_out
         self.epsilon = epsilon
+        self.encoder = encoder
         self.augment = augment
         self.image_size = image_size
         self.unit_length = unit_length

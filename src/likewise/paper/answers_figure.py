@@ -14,7 +14,7 @@ from matplotlib.ticker import FixedLocator, NullLocator
 from likewise.paper.answers_record import AnswersRecord
 from likewise.paper.answers_section import figure_path, has_figure, shown_records, sound
 from likewise.reporting.drawing import frame, legend, new_figure, percent, svg_file
-from likewise.reporting.style import LIGHT
+from likewise.reporting.palette import LIGHT
 
 SIZE = (7.6, 4.2)
 LINES: tuple[tuple[str, str, str, Callable[[AnswersRecord], float | None]], ...] = (

@@ -18,7 +18,7 @@ from likewise.paper.entries import NO_TREATMENT, Entry, select
 from likewise.paper.markdown import machines, notes, table
 from likewise.paper.recipe import recipes
 from likewise.paper.records import read_record, read_records, record_path, write_record
-from likewise.reporting.surface_files import picture, surface_panel
+from likewise.reporting.surfaces import picture, surface_panel
 from likewise.storage.machine import machine
 
 # What the loss surfaces of one network on one data set show, one JSON file; the surfaces lie beside it as .npz.

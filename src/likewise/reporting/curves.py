@@ -5,17 +5,17 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import Literal
+from typing import Literal, NamedTuple
 
 import numpy as np
+from markupsafe import Markup
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.ticker import MaxNLocator
 
 from likewise.reporting.drawing import WIDE, Size, both_sizes, frame, legend, new_figure, percent
-from likewise.reporting.page import section
-from likewise.reporting.style import LIGHT, learner_colour
+from likewise.reporting.palette import LIGHT, learner_colour
 
 History = Sequence[Mapping[str, object]]  # one row an epoch: numbers by name, and perhaps the stage in words
 
@@ -64,28 +64,30 @@ def learning_curve(histories: Mapping[str, History], *, size: Size = WIDE) -> Fi
     return figure
 
 
-def answers_curve(history: History, *, size: Size = WIDE, told: str = "answers") -> Figure:
+def answers_curve(history: History, *, size: Size = WIDE, held_out: str = "answers") -> Figure:
     """Loss on the answers learned and on those held out, and accuracy on the latter; a rule where the stage changes.
 
-    What was told may be labels as well. The columns are loss, held_out_loss, held_out_accuracy and stage; one that is
-    missing is not drawn.
+    The columns are loss, held_out_loss, held_out_accuracy and stage; one that is missing is not drawn. `held_out` is
+    the legend's word for what was held out, which may be labels as well.
 
     >>> figure = answers_curve([{"epoch": 1, "loss": 0.3, "held_out_accuracy": 0.5, "stage": "answers"}])
     >>> [axes.get_title(loc="left") for axes in figure.axes]
     ['Held-out accuracy', 'Training loss']
     """
-    held_out = Curve(_points(history, "held_out_loss"), "learner-1")
+    measured = Curve(_points(history, "held_out_loss"), "learner-1")
     loss = _points(history, "loss")
-    learned = Curve(loss, "muted", ":") if len(held_out.points) else Curve(loss, "learner-1")
+    training = Curve(loss, "muted", ":") if len(measured.points) else Curve(loss, "learner-1")
     accuracy = Curve(_points(history, "held_out_accuracy"), "learner-1")
-    both = bool(len(held_out.points) and len(loss))
-    losses = "Loss" if both else "Held-out loss" if len(held_out.points) else "Training loss"
-    figure = _panels({"Held-out accuracy": [accuracy], losses: [held_out, learned]}, size)
+    both = bool(len(measured.points) and len(loss))
+    losses = "Loss" if both else "Held-out loss" if len(measured.points) else "Training loss"
+    figure = _panels({"Held-out accuracy": [accuracy], losses: [measured, training]}, size)
+    changes = stage_changes(history)
     for axes in figure.axes:
-        for epoch, stage in stage_changes(history):
+        axes.margins(y=0.14 if changes else 0.05)  # above and below the lines, where the stages are named
+        for epoch, stage in changes:
             _rule(axes, epoch, STAGES.get(stage, stage), low="accuracy" in axes.get_title(loc="left"))
     if both:
-        legend(figure, {f"on held-out {told}": held_out.key, "while training": learned.key})
+        legend(figure, {f"on held-out {held_out}": measured.key, "while training": training.key})
     return figure
 
 
@@ -98,6 +100,41 @@ def stages_curve(histories: Mapping[str, History], *, size: Size = WIDE) -> Figu
     """
     panels = {f"{name}: training loss": [Curve(_points(rows, "loss"), "learner-1")] for name, rows in histories.items()}
     return _panels(panels, size)
+
+
+class CurvesSection(NamedTuple):
+    """The section of a page on how a model learned: a sentence or two, and a figure."""
+
+    about: str
+    figure: Markup
+
+
+def learners_section(histories: Mapping[str, History]) -> CurvesSection:
+    """Learners beside each other; the figure is empty where no history has anything to draw."""
+    about = "Accuracy and training loss after each epoch."
+    if len(histories) > 1:
+        about += " Losses of different kinds compare in their course, not in their height."
+    label = "Accuracy and training loss by epoch: " + ", ".join(histories)
+    return CurvesSection(about, both_sizes(lambda size: learning_curve(histories, size=size), label, prefix="curve"))
+
+
+def held_out_section(history: History, *, held_out: str = "answers", stages: str = "pairs") -> CurvesSection:
+    """One model, on what was held out; its stages learn from different pairs, or items."""
+    shown = " and ".join(axes.get_title(loc="left").lower() for axes in answers_curve(history).axes)
+    about = f"{shown.capitalize()} after each epoch."
+    if stage_changes(history):
+        about += f" A dashed line marks the start of a stage; each stage's training loss is over different {stages}."
+    figure = both_sizes(
+        lambda size: answers_curve(history, size=size, held_out=held_out), f"{shown} by epoch", prefix="curve"
+    )
+    return CurvesSection(about, figure)
+
+
+def stages_section(histories: Mapping[str, History]) -> CurvesSection:
+    """Several stages, each with a loss of its own."""
+    about = "The training loss after each epoch."
+    figure = both_sizes(lambda size: stages_curve(histories, size=size), "Training loss by epoch", prefix="curve")
+    return CurvesSection(about, figure)
 
 
 def stage_changes(history: History) -> list[tuple[float, str]]:
@@ -158,7 +195,7 @@ def _rule(axes: Axes, epoch: float, name: str, *, low: bool) -> None:
 
 
 def _points(history: History, column: str) -> np.ndarray:
-    rows = [(epoch, row[column]) for epoch, row in _numbered(history) if column in row]
+    rows = [(epoch, row[column]) for epoch, row in _numbered(history) if isinstance(row.get(column), int | float)]
     points = np.array(rows, dtype=np.float64).reshape(-1, 2)
     return points[np.isfinite(points).all(axis=1)]  # (epochs, 2)
 
@@ -168,18 +205,3 @@ def _numbered(history: History) -> Iterator[tuple[float, Mapping[str, object]]]:
     rows = np.arange(1.0, len(history) + 1)
     epochs = np.array([row.get("epoch", i) for i, row in zip(rows, history, strict=True)], dtype=np.float64)
     return zip((epochs if (np.diff(epochs) > 0).all() else rows).tolist(), history, strict=True)
-
-
-# The section of a report on how a model learned, epoch by epoch.
-def curve_section(history: History, *, told: str = "answers", later: str = "pairs") -> str:
-    """Nothing where the history has no figure; `told` is what was held out, `later` what the stages learn from."""
-    shown = " and ".join(axes.get_title(loc="left").lower() for axes in answers_curve(history).axes)
-    if not shown:
-        return ""
-    about = f"{shown.capitalize()} after each epoch."
-    if stage_changes(history):
-        about += (
-            f" A dashed rule marks where a stage began; the training loss before and after it is of different {later}."
-        )
-    figure = both_sizes(lambda size: answers_curve(history, size=size, told=told), f"{shown} by epoch", prefix="curve")
-    return section("How it learned", about, figure)

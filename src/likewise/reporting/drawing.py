@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
-import html
 import io
 import re
 import warnings
 from collections.abc import Callable, Mapping
 
 import matplotlib
+from markupsafe import Markup
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.layout_engine import ConstrainedLayoutEngine
 from matplotlib.lines import Line2D
 from matplotlib.ticker import FuncFormatter
 
-from likewise.reporting.style import LIGHT
+from likewise.reporting.palette import LIGHT
 
 Size = tuple[float, float]  # inches
 WIDE, NARROW = (9.2, 3.5), (3.6, 5.2)
@@ -65,10 +65,10 @@ def legend(figure: Figure, keys: Mapping[str, Line2D], columns: int | None = Non
         text.set(text=name, parse_math=False, fontsize=9.5, color=LIGHT["ink"])
 
 
-def both_sizes(draw: Callable[[Size], Figure], label: str, *, prefix: str) -> str:
+def both_sizes(draw: Callable[[Size], Figure], label: str, *, prefix: str) -> Markup:
     """A figure drawn for a wide page and for a narrow one, of which one is shown; nothing where it has no panel."""
     figures = {"wide": draw(WIDE), "narrow": draw(NARROW)}
-    return "\n".join(
+    return Markup("\n").join(
         svg(figure, label, prefix=f"{prefix}-{name}", classes=f"drawing {name}")
         for name, figure in figures.items()
         if figure.axes
@@ -83,7 +83,7 @@ def svg_file(figure: Figure) -> bytes:
     return stream.getvalue()
 
 
-def svg(figure: Figure, label: str, *, prefix: str, classes: str = "drawing") -> str:
+def svg(figure: Figure, label: str, *, prefix: str, classes: str = "drawing") -> Markup:
     """The figure as an SVG element for an HTML page: the same bytes each time, in the page's own colours and font.
 
     Every colour of the palette becomes the page's variable of that name, so that the figure follows light and dark.
@@ -100,7 +100,8 @@ def svg(figure: Figure, label: str, *, prefix: str, classes: str = "drawing") ->
     body = re.sub(r"<[^>]*>", lambda tag: _for_page(tag[0], prefix), body)
     width, height = 72 * figure.get_size_inches()
     box = f"0 0 {width:g} {height:g}"
-    return f'<svg class="{classes}" role="img" aria-label="{html.escape(label)}" viewBox="{box}">{body}'
+    opening = Markup('<svg class="{}" role="img" aria-label="{}" viewBox="{}">').format(classes, label, box)
+    return opening + Markup(body)  # in which matplotlib has escaped all text
 
 
 def _for_page(tag: str, prefix: str) -> str:

@@ -1,73 +1,89 @@
-"""The parts of any report: one self-contained HTML page, with nothing to fetch."""
+"""Pages from templates: one self-contained HTML file each, with every name escaped and nothing to fetch."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from html import escape
+from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
+from typing import NamedTuple
+
+from jinja2 import Environment, PackageLoader, StrictUndefined
 
 from likewise.evaluation import wilson
-from likewise.reporting.style import STYLE_SHEET
+from likewise.reporting.palette import DARK, LIGHT, channels
 from likewise.storage.atomic_files import write_atomically
 
+DASH = "\N{EN DASH}"
+PERCENT = "\N{NO-BREAK SPACE}%"
 
-def write_page(path: Path | str, *, title: str, summary: str, sections: Iterable[str]) -> None:
-    """Write the page: its title, the summary and the sections, of which empty ones are left out.
+
+def write_page(path: Path | str, template: str, *, title: str, summary: str, **content: object) -> None:
+    """Write what a template of templates/ makes of its content.
 
     A blank line in `summary` starts a paragraph. A reader finds the whole page or what was there before; the folder of
-    `path` is made where it is missing.
+    `path` is made where it is missing. A file name that is not Unicode is written with backslashes.
     """
-    paragraphs = "".join(f"<p>{escape(text.strip())}</p>" for text in summary.split("\n\n") if text.strip())
-    page = (
-        '<!DOCTYPE html>\n<html lang="en"><head><meta charset="utf-8">'
-        '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
-        f"<title>{escape(title)}</title>\n<style>{STYLE_SHEET}</style></head>\n"
-        f"<body><main>\n<header><h1>{escape(title)}</h1>{paragraphs}</header>\n"
-        + "\n".join(section for section in sections if section)
-        + "\n<footer>Written by Likewise. This file needs nothing else: keep it, send it, open it anywhere.</footer>\n"
-        "</main></body></html>\n"
+    paragraphs = [text.strip() for text in summary.split("\n\n") if text.strip()]
+    page = templates().get_template(template).render(title=title, summary=paragraphs, **content)
+    write_atomically(Path(path), page.encode(errors="backslashreplace"))
+
+
+@cache
+def templates() -> Environment:
+    """The templates: they escape whatever is not marked safe, and a name that is not there is an error."""
+    environment = Environment(
+        loader=PackageLoader("likewise.reporting"),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
     )
-    write_atomically(Path(path), page)
+    environment.filters |= {
+        "channels": channels,
+        "certainty": certainty,
+        "count": count,
+        "number": number,
+        "percent": percent,
+    }
+    environment.globals |= {"light": LIGHT, "dark": DARK}
+    environment.policies["json.dumps_kwargs"] = {"allow_nan": False}
+    return environment
 
 
-def section(title: str, about: str, body: str = "") -> str:
-    """A heading, what it is about in words, and a panel with `body`, which is HTML."""
-    lead = f'<p class="about">{escape(about)}</p>' if about else ""
-    panel = f'<div class="panel">{body}</div>' if body else ""
-    return f"<section><h2>{escape(title)}</h2>{lead}\n{panel}</section>"
+class Report(NamedTuple):
+    """Where a report was written, and what it found in a sentence or two."""
+
+    path: Path
+    finding: str
 
 
-def card(name: str, value: str, detail: str = "") -> str:
-    """A large value and its name, both HTML, and a detail in words."""
-    small = f'<p class="detail">{escape(detail)}</p>' if detail else ""
-    return f'<div class="card"><p class="value">{value}</p><h2>{name}</h2>{small}</div>'
+@dataclass(frozen=True)
+class Card:
+    """A large value and its name; what the value is counted in stands beside it in small letters."""
+
+    name: str
+    value: str
+    small: str = ""
+    detail: str = ""
+    colour: str = ""  # of a dot before the name, as the palette calls it
 
 
 def share_card(
     name: str, hits: int, n: int, kind: str, further: str = "", interval: tuple[float, float] | None = None
-) -> str:
-    """So many of n in percent, with the 95 % interval; a dash where there is nothing to measure it on.
+) -> Card:
+    """The share of hits in percent, with its 95 % interval; a dash where there is nothing to measure it on.
 
-    Unless the interval is given, it is that of independent ones.
+    Unless the interval is given, it is Wilson's, for independent trials.
+
+    >>> share_card("Right", 9, 10, "answers")
+    Card(name='Right', value='90.0', small='% (60–98)', detail='9 of 10 answers', colour='')
     """
     if not n:
-        return card(name, "\N{EN DASH}", f"no {kind} to measure it on")
+        return Card(name, DASH, detail=f"no {kind} to measure it on")
     low, high = (100 * end for end in interval or wilson(hits, n))
     digits = 0 if high - low >= 2 else 1
-    value = f"{100 * hits / n:.1f} <small>% ({low:.{digits}f}\N{EN DASH}{high:.{digits}f})</small>"
-    return card(name, value, f"{hits:,} of {n:,} {kind}{further}")
-
-
-def card_row(cards: list[str], facts: Mapping[str, str] | None, note: str = "") -> str:
-    """The cards, then one for each fact, with a note beneath; nothing where there is no card."""
-    cards = cards + [card(escape(name), escape(value)) for name, value in (facts or {}).items()]
-    below = f'<p class="note">{escape(note)}</p>' if note else ""
-    return '<div class="cards">' + "\n".join(cards) + f"</div>{below}" if cards else ""
-
-
-def scrolling(name: str, body: str) -> str:
-    """A part that may be wider than the page, and can be reached and moved with the keyboard."""
-    return f'<div class="scroll" tabindex="0" role="region" aria-label="{escape(name)}">{body}</div>'
+    small = f"% ({low:.{digits}f}{DASH}{high:.{digits}f})"
+    return Card(name, f"{100 * hits / n:.1f}", small, f"{hits:,} of {n:,} {kind}{further}")
 
 
 def count(n: int, one: str, many: str) -> str:
@@ -78,11 +94,27 @@ def count(n: int, one: str, many: str) -> str:
     return f"no {one}" if n == 0 else f"1 {one}" if n == 1 else f"{n:,} {many}"
 
 
+def number(n: int) -> str:
+    """
+    >>> number(1200)
+    '1,200'
+    """
+    return f"{n:,}"
+
+
+def percent(share: float, digits: int = 1) -> str:
+    """
+    >>> percent(0.931), percent(0.5, digits=0), percent(float("nan"))
+    ('93.1\\xa0%', '50\\xa0%', '–')
+    """
+    return DASH if share != share else f"{100 * share:.{digits}f}{PERCENT}"
+
+
 def certainty(probability: float, digits: int = 1) -> str:
     """A probability in percent; only what is certain is called 100 %.
 
     >>> certainty(0.931), certainty(0.9999), certainty(0.998, digits=0), certainty(1.0)
-    ('93.1 %', '>99.9 %', '>99 %', '100.0 %')
+    ('93.1\\xa0%', '>99.9\\xa0%', '>99\\xa0%', '100.0\\xa0%')
     """
     text, most = f"{100 * probability:.{digits}f}", 100 - 10**-digits
-    return f">{most:.{digits}f} %" if probability < 1 and float(text) > most else f"{text} %"
+    return f">{most:.{digits}f}{PERCENT}" if probability < 1 and float(text) > most else f"{text}{PERCENT}"

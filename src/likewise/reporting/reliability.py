@@ -10,12 +10,12 @@ from matplotlib.lines import Line2D
 
 from likewise.evaluation import Calibration, wilson
 from likewise.reporting.drawing import WIDE, Size, frame, legend, new_figure, percent
-from likewise.reporting.style import LIGHT
+from likewise.reporting.palette import LIGHT
 
 
 @dataclass(frozen=True)
-class Judges:
-    """What the probabilities are judged by, as the figure calls it."""
+class PairKind:
+    """The pairs that probabilities are compared with, as the figure calls them."""
 
     share: str
     number: str
@@ -23,21 +23,21 @@ class Judges:
     independent: bool  # else an interval would be too narrow, and is not drawn
 
 
-ANSWERS = Judges("Share answered “same”", "Number of answers", "held-out answers, with the 95 % interval", True)
-KNOWN_PAIRS = Judges("Share that is the same", "Number of pairs", "pairs that were kept back", False)
+ANSWERS = PairKind("Share answered “same”", "Number of answers", "held-out answers, with the 95 % interval", True)
+KNOWN_PAIRS = PairKind("Share that is the same", "Number of pairs", "held-out pairs", False)
 
 
-def reliability_diagram(found: Calibration, *, size: Size = WIDE, judges: Judges = ANSWERS) -> Figure:
+def reliability_diagram(found: Calibration, *, size: Size = WIDE, kind: PairKind = ANSWERS) -> Figure:
     """The share of "same" in each bin, with its 95 % interval where that can be told, and the number in each bin."""
     figure, (shares, counts) = new_figure(2, size)
     filled = np.flatnonzero(found.count)
     predicted, observed = found.predicted[filled], found.observed[filled]
     shares.plot([0, 1], [0, 1], linestyle=(0, (4, 3)), color=LIGHT["muted"], linewidth=1.2)
-    if judges.independent:
+    if kind.independent:
         intervals = [wilson(round(t * n), int(n)) for t, n in zip(observed, found.count[filled], strict=True)]
         shares.vlines(predicted, *np.transpose(intervals), color=LIGHT["learner-1"], linewidth=1.6, alpha=0.55)
     shares.plot(predicted, observed, "o", color=LIGHT["learner-1"], markersize=6, zorder=3)
-    frame(shares, judges.share, "probability of “same”, by the model")
+    frame(shares, kind.share, "probability of “same”, by the model")
     counts.bar(found.edges[:-1], found.count, np.diff(found.edges) * 0.86, align="edge", color=LIGHT["learner-1"])
     for b in filled:
         middle, count = (found.edges[b] + found.edges[b + 1]) / 2, found.count[b]
@@ -50,7 +50,7 @@ def reliability_diagram(found: Calibration, *, size: Size = WIDE, judges: Judges
             color=LIGHT["ink"],
             fontsize=8.5,
         )
-    frame(counts, judges.number, "probability of “same”, by the model")
+    frame(counts, kind.number, "probability of “same”, by the model")
     counts.set_yticks([])
     counts.margins(y=0.12)
     for axes in (shares, counts):
@@ -59,7 +59,7 @@ def reliability_diagram(found: Calibration, *, size: Size = WIDE, judges: Judges
     shares.set_ylim(-0.04, 1.04)
     shares.yaxis.set_major_formatter(percent)
     keys = {
-        judges.points: Line2D([], [], color=LIGHT["learner-1"], marker="o", markersize=6, linestyle=""),
+        kind.points: Line2D([], [], color=LIGHT["learner-1"], marker="o", markersize=6, linestyle=""),
         "as it should be": Line2D([], [], color=LIGHT["muted"], linewidth=1.2, linestyle=(0, (4, 3))),
     }
     legend(figure, keys)

@@ -1,0 +1,135 @@
+"""What a page shows of an item: a picture that is embedded in the page, or a text."""
+
+from __future__ import annotations
+
+import base64
+import io
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal, Protocol
+
+import numpy as np
+from PIL import ExifTags, Image
+from torch import Tensor
+
+from likewise.datasets.images import FORMATS, read_image
+from likewise.errors import InputError
+from likewise.estimators.inputs import are_images, are_on_disk, read_images
+from likewise.pairs import paths_of
+
+LARGEST_SIDE = 192  # pixels; larger pictures are reduced, as a page shows no more
+SMALLEST_SMOOTH_SIDE = 48  # smaller pictures are enlarged as squares, not blurred
+LONGEST_TEXT = 280  # letters
+
+
+class Previews(Protocol):
+    """What to show of each item: a picture (C, H, W) of bytes, or a text. Only those that are asked for are read."""
+
+    def __len__(self) -> int: ...
+
+    def __getitem__(self, position: int, /) -> np.ndarray | str: ...
+
+
+@dataclass(frozen=True)
+class Preview:
+    """One item as a template shows it."""
+
+    kind: Literal["pixels", "photo", "text"]
+    description: str
+    uri: str = ""  # of a picture
+    text: str = ""
+
+    @property
+    def pixels(self) -> bool:
+        return self.kind == "pixels"
+
+
+@dataclass(frozen=True)
+class TensorPreviews:
+    """Images as the network takes them, in memory or on disk."""
+
+    images: Tensor  # (n, C, H, W) of bytes
+
+    def __len__(self) -> int:
+        return len(self.images)
+
+    def __getitem__(self, position: int) -> np.ndarray:
+        image: np.ndarray = self.images[position : position + 1].numpy()[0]
+        return image
+
+
+@dataclass(frozen=True)
+class FilePreviews:
+    """Images read from their files when the page shows them, larger than the network takes them."""
+
+    paths: Sequence[Path | str]
+    folder: Path = Path()
+
+    def __len__(self) -> int:
+        return len(self.paths)
+
+    def __getitem__(self, position: int) -> np.ndarray:
+        path = self.folder / self.paths[position]
+        with Image.open(path, formats=FORMATS) as image:
+            lies = image.getexif().get(ExifTags.Base.Orientation, 1) >= 5  # its sides change places when it is upright
+            width, height = image.size[::-1] if lies else image.size
+        longer = max(width, height)
+        side = min(longer, LARGEST_SIDE)
+        square = Image.fromarray(np.moveaxis(read_image(path, side, 3), 0, -1))  # and now its proportions
+        return np.moveaxis(np.asarray(square.resize((-(-width * side // longer), -(-height * side // longer)))), -1, 0)
+
+
+def previews_of(X: Any) -> Previews | None:
+    """The pictures of items where they are images: in an array, in files, or on disk; None where they are features."""
+    paths = paths_of(X)
+    if paths is not None:
+        return FilePreviews(paths)
+    if not are_images(X):
+        return None
+    images = X if are_on_disk(X) else read_images(X, LARGEST_SIDE)
+    return TensorPreviews(images) if images.shape[1] in (1, 3, 4) else None
+
+
+def check_previews(previews: Previews | None, n: int) -> None:
+    """Refuse pictures that are not those of `n` items."""
+    array = previews if isinstance(previews, np.ndarray) and previews.dtype.kind not in "OU" else None  # or texts
+    if array is not None and (array.dtype != np.uint8 or array.ndim != 4 or len(array) != n):
+        wanted = f"bytes of shape ({n}, channels, height, width)"
+        raise InputError(f"Images must be {wanted}, got {array.dtype} of shape {array.shape}.")
+    if previews is not None and len(previews) != n:
+        raise InputError(f"There must be a preview for each of {n} items, got {len(previews)}.")
+
+
+def preview(shown: np.ndarray | str, description: str) -> Preview:
+    """
+    >>> preview("Where is my card?", "q17")
+    Preview(kind='text', description='q17', uri='', text='Where is my card?')
+    """
+    if isinstance(shown, str):
+        shown = shown.strip()
+        text = shown if len(shown) <= LONGEST_TEXT else shown[: LONGEST_TEXT - 1] + "\N{HORIZONTAL ELLIPSIS}"
+        return Preview("text", description, text=text)
+    small = max(shown.shape[1:]) < SMALLEST_SMOOTH_SIDE
+    return Preview("pixels" if small else "photo", description, uri=data_uri(shown))
+
+
+def data_uri(image: np.ndarray) -> str:
+    """An image (C, H, W) of bytes, grey (C = 1) or RGB (C = 3), for a page: as PNG, or as JPEG where that is smaller.
+
+    >>> data_uri(np.zeros((1, 8, 8), dtype=np.uint8))[:22]
+    'data:image/png;base64,'
+    """
+    if image.dtype != np.uint8 or image.ndim != 3 or len(image) not in (1, 3, 4):
+        raise InputError(
+            f"An image must be bytes of shape (1 or 3, height, width), got {image.dtype} of shape {image.shape}."
+        )
+    pixels = image[0] if len(image) == 1 else np.moveaxis(image[:3], 0, -1)  # (H, W) or (H, W, 3)
+    picture = Image.fromarray(np.ascontiguousarray(pixels))
+    picture.thumbnail((LARGEST_SIDE, LARGEST_SIDE))
+    kinds = ("png",) if max(picture.size) < SMALLEST_SMOOTH_SIDE else ("png", "jpeg")
+    files = {kind: io.BytesIO() for kind in kinds}
+    for kind, file in files.items():
+        picture.save(file, format=kind, optimize=True)
+    kind, content = min(((kind, file.getvalue()) for kind, file in files.items()), key=lambda file: len(file[1]))
+    return f"data:image/{kind};base64," + base64.b64encode(content).decode("ascii")
