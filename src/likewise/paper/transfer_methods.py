@@ -154,7 +154,7 @@ class Found:
 
 
 def learn_known(entry: TransferEntry, task: Task, run: Path, backbone_run: Path | None = None) -> Learned:
-    """Train the similarity network of the recipe on what is known in the folder `run`, or go on there.
+    """Train the similarity network of the recipe on what is known in the folder `run`, or resume there.
 
     Where classifiers start from a network that tells the known classes apart, that comes first, or from `backbone_run`.
     """

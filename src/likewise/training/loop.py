@@ -85,7 +85,7 @@ def train(
     on_epoch: OnEpoch | None = None,
     optimizer: MakeOptimizer | None = None,
 ) -> TrainingResult:
-    """Train the network in place; with a folder `run`, so that a killed run goes on where it was.
+    """Train the network in place; with a folder `run`, so that a killed run resumes.
 
     A torch Dataset or DataLoader may stand in place of the batches: it is read through `LoaderBatches`.
     `objective(network, batch)` gives (loss, logits) and must depend on nothing but its arguments and the global
@@ -258,7 +258,7 @@ def _write_results(job: Job, run: Path, state: State) -> None:
 
 
 def _interrupted(job: Job, place: str) -> Interrupted:
-    how = "run the same command again to go on" if job.run else "nothing was saved, for there is no run folder"
+    how = "run the same command again to resume" if job.run else "nothing was saved, for there is no run folder"
     return Interrupted(f"Stopped after {place}; {how}.")
 
 
