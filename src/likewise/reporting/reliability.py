@@ -28,7 +28,13 @@ KNOWN_PAIRS = PairKind("Share that is the same", "Number of pairs", "held-out pa
 
 
 def reliability_diagram(found: Calibration, *, size: Size = WIDE, kind: PairKind = ANSWERS) -> Figure:
-    """The share of "same" in each bin, with its 95 % interval where that can be told, and the number in each bin."""
+    """The share of "same" in each bin, with its 95 % interval where that can be told, and the number in each bin.
+
+    >>> from likewise.evaluation import calibration
+    >>> figure = reliability_diagram(calibration([0.1, 0.2, 0.9], [0, 0, 1]))
+    >>> len(figure.axes)
+    2
+    """
     figure, (shares, counts) = new_figure(2, size)
     filled = np.flatnonzero(found.count)
     predicted, observed = found.predicted[filled], found.observed[filled]
