@@ -100,7 +100,7 @@ def test_items_that_changed(blobs: Path, run: Run) -> None:
     ("file", "message"),
     [
         ("fit.json", "was not written by `likewise fit`: fit.json is missing; give the folder of a fit."),
-        ("metrics.json", "is not finished, metrics.json is missing; run its `likewise fit` again to go on."),
+        ("metrics.json", "is not finished, metrics.json is missing; run its `likewise fit` again to resume."),
         ("answers.parquet", "is not finished, answers.parquet is missing"),
     ],
 )

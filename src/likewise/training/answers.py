@@ -173,7 +173,7 @@ def learn_answers(
     progress: bool = True,
     on_epoch: OnEpoch | None = None,
 ) -> Learned:
-    """Learn from answers; with a folder `run`, each stage has its own in it, and a killed run goes on where it was."""
+    """Learn from answers; with a folder `run`, each stage has its own in it, and a killed run resumes."""
     learner = Learner(pile, pairs, held_out, settings, epochs, flip, run, config, progress, on_epoch)
     best, clear, made = None, False, 0
     said = pairs if said is None else said
