@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from likewise.pairs import Pairs
+    from likewise.reporting.previews import Previews
 
 
 def report(
@@ -36,7 +37,6 @@ def report(
 
     from likewise import reporting
     from likewise.estimators import CategoryDiscoverer, load_classifier
-    from likewise.reporting.previews import FilePreviews
 
     path = items_of(run, items)
     model: Any = CategoryDiscoverer.load(run) if fit.command == "discover" else load_classifier(run)
@@ -61,7 +61,7 @@ def report(
             given.X,
             **learned_from,
             ids=given.items.ids or None,
-            previews=FilePreviews(given.items.ids, path) if path.is_dir() else None,
+            previews=_previews(path, given),
             out=out,
         )
     typer.echo(f"Wrote {written.path}; open it in a browser.")
@@ -78,6 +78,13 @@ def _have_changed(given: Given, fit: Fit, path: Path) -> bool:
         )
     warnings.warn(f"The items in {path} are not all as they were when the run was fitted.", stacklevel=2)
     return True
+
+
+def _previews(path: Path, given: Given) -> Previews | None:
+    """What to show of each item: its file, larger than the model takes it; else the item as the model takes it."""
+    from likewise.reporting.previews import FilePreviews
+
+    return FilePreviews(given.items.ids, path) if path.is_dir() else None
 
 
 def _answers(run: Path, fit: Fit, given: Given) -> tuple[Pairs, NDArray[np.bool_], NDArray[np.float64] | None]:

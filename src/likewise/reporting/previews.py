@@ -81,14 +81,21 @@ class FilePreviews:
 
 
 def previews_of(X: Any) -> Previews | None:
-    """The pictures of items where they are images: in an array, in files, or on disk; None where they are features."""
+    """The items themselves where they are images (in an array, in files or on disk) or texts; None for features."""
     paths = paths_of(X)
     if paths is not None:
-        return FilePreviews(paths)
+        return FilePreviews(paths) if _is_file(paths[0]) else [str(text) for text in paths]
     if not are_images(X):
         return None
     images = X if are_on_disk(X) else read_images(X, LARGEST_SIDE)
     return TensorPreviews(images) if images.shape[1] in (1, 3, 4) else None
+
+
+def _is_file(name: Path | str) -> bool:
+    try:
+        return isinstance(name, Path) or Path(name).is_file()
+    except (OSError, ValueError):  # too long for a name, or with signs that no name has
+        return False
 
 
 def check_previews(previews: Previews | None, n: int) -> None:

@@ -56,7 +56,7 @@ def report(
         The name of each item. By default the paths or the DataFrame's index; without these, its row number.
     previews : sequence, optional
         What to show of each item: a picture (C, H, W) of bytes or a text. By default the items themselves where they
-        are images.
+        are images or texts.
     out : path
         The file to write.
 
@@ -79,7 +79,9 @@ def report(
     No answer looks wrong.
     """
     path = Path(out)
-    items = _classified(model, X, own_ids(X) if ids is None else ids, previews_of(X) if previews is None else previews)
+    shown = previews_of(X) if previews is None else previews
+    texts = previews is None and isinstance(shown, list)  # which are too long for names
+    items = _classified(model, X, ids if ids is not None or texts else own_ids(X), shown)
     if isinstance(model, SemiSupervisedClassifier):
         if labels is None:
             raise InputError("The report of a SemiSupervisedClassifier needs the labels it was fitted to; give labels.")
