@@ -21,7 +21,7 @@ from likewise.datasets import NAMES as DATASETS
 from likewise.datasets.download import HOMES
 from likewise.networks import NAMES as NETWORKS
 from likewise.paper.ablation import EPOCHS, OPTIONS, PLAIN
-from likewise.paper.answers_trials import MODELS, answers_recipes
+from likewise.paper.answers_trials import MODELS, NOISE_MODELS, answers_recipes
 from likewise.paper.recipe import CRITERIA, recipes
 from likewise.paper.table4_entries import semi_recipes
 from likewise.paper.transfer_entries import TABLE3, transfer_recipes
@@ -157,6 +157,11 @@ def test_names_are_those_of_the_rooms(names: Any, known: Any) -> None:
         ("paper answers", "--dataset", answers_recipes()),
         ("paper answers", "--model", MODELS),
         ("paper spherepair", "--dataset", answers_recipes("spherepair")),
+        ("paper noise", "--dataset", answers_recipes("noise")),
+        ("paper noise", "--panel", {name for recipe in answers_recipes("noise").values() for name in recipe.panels}),
+        ("paper noise", "--model", NOISE_MODELS),
+        ("paper eci-pp", "--dataset", answers_recipes("eci-pp")),
+        ("paper eci-pp", "--model", NOISE_MODELS),
     ],
 )
 def test_choices_are_all_there_are(command: str, name: str, known: Any) -> None:

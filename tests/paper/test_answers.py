@@ -19,8 +19,9 @@ from likewise.errors import InputError
 from likewise.estimators import PairClassifier
 from likewise.evaluation import confusion, match_outputs
 from likewise.paper import answers, answers_trials
+from likewise.paper.answers_draw import Drawn
 from likewise.paper.answers_record import AnswersRecord
-from likewise.paper.answers_trials import AnswersRecipe, answers_recipes, select_trials
+from likewise.paper.answers_trials import AnswersRecipe, answers_recipes, select_noise_trials, select_trials
 from likewise.paper.records import read_record
 
 
@@ -109,7 +110,7 @@ def test_what_has_a_record_is_skipped_and_what_was_run_is_not_run_again(
 
 
 @pytest.mark.usefixtures("few")
-@pytest.mark.parametrize(("model", "rate"), [("none", [0.0]), ("learned", [0.05, 0.2])])
+@pytest.mark.parametrize(("model", "rate"), [("none", [0.05, 0.3]), ("learned", [0.05, 0.2])])
 def test_wrong_answers(tmp_path: Path, model: str, rate: list[float]) -> None:
     ran = run(tmp_path, "--answers", "60", "--noise", "0.2", "--model", model, "--seed", "3")
     assert ran.exception is None, ran.output
@@ -168,11 +169,11 @@ def test_draw(data: DataSet) -> None:
         drawn = answers.draw(trial, data)
         assert np.array_equal(drawn.pairs.left, right.left)
         wrong = drawn.pairs.same != right.same
-        assert drawn.flipped == wrong.sum()
+        assert np.array_equal(drawn.wrong, wrong)
         assert set(drawn.pairs.same) == {0.0, 1.0}
         assert drawn.pairs.same.dtype == np.float32
         assert np.array_equal(drawn.pairs.same, answers.draw(replace(trial, model="learned"), data).pairs.same)
-        counts.append(drawn.flipped)
+        counts.append(drawn.wrong.sum())
     assert 70 < counts[0] < 130
     assert 160 < counts[1] < 240
 
@@ -314,7 +315,76 @@ def test_the_recipe_is_what_is_trained_with() -> None:
     assert answers.classifier_of(replace(trial, epochs=7), 10, Path("run")).epochs == 7
 
 
-@pytest.mark.parametrize(("model", "noise"), [("none", PairClassifier().noise), ("given", 0.1), ("learned", "learn")])
+MODELS_TOLD = [
+    ("none", PairClassifier().noise),
+    ("given", 0.1),
+    ("learned", "learn"),
+    ("law", 0),
+    ("annotators", "annotators"),
+]
+
+
+@pytest.mark.parametrize(("model", "noise"), MODELS_TOLD)
 def test_what_the_classifier_is_told_of_wrong_answers(model: str, noise: float | str) -> None:
-    (trial,) = select_trials("digits", [500], noise=0.1, model=model)
-    assert answers.classifier_of(trial, 10, Path("run")).noise == noise
+    (trial,) = select_trials("digits", [500], noise=0.1)
+    assert answers.classifier_of(replace(trial, model=model), 10, Path("run")).noise == noise
+
+
+def test_fallible_answers_stand_beside_rivals_where_nothing_is_set(tmp_path: Path, few: None) -> None:
+    told = ["--answers", "1000", "--noise", "0.1"]
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", "The answers contradict one another")
+        for model in ("law", "none"):
+            ran = CliRunner().invoke(app, ["noise", *told, "--model", model, *folders(tmp_path)])
+            assert ran.exception is None, ran.output
+    law, ours = (
+        read_record(tmp_path / "results" / "noise" / f"digits-1000answers-noise0.1-{model}-seed0.json", AnswersRecord)
+        for model in ("law", "none")
+    )
+    assert ours.command == "likewise paper noise --dataset digits --answers 1000 --noise 0.1 --model none --seed 0"
+    assert (law.table, law.model, law.rivals, law.settings["classifier"]["noise"]) == ("noise", "law", {}, 0)
+    assert law.flipped == ours.flipped
+    assert list(ours.rivals) == ["k-means", "pck-means", "agglomeration", "all-labels"]
+    assert ours.twin_accuracy is None
+    assert ours.train_accuracy is not None
+
+
+def test_the_protocol_of_eci_pp(tmp_path: Path, data: DataSet, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(answers, "load", lambda name, folder: replace(data, name=name))
+    small = {name: replace(each, answers=(300,)) for name, each in answers_trials.answers_recipes("eci-pp").items()}
+    monkeypatch.setattr(answers_trials, "answers_recipes", lambda _: small)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UserWarning)  # 300 answers of such an expert say little
+        ran = CliRunner().invoke(app, ["eci-pp", "--experts", "1", "--seed", "1", *folders(tmp_path)])
+    assert ran.exception is None, ran.output
+    path = tmp_path / "results" / "eci-pp" / "mnist-300answers-1experts-none-seed1.json"
+    record = read_record(path, AnswersRecord)
+    assert record.name == path.stem
+    assert record.command == "likewise paper eci-pp --dataset mnist --experts 1 --seed 1"
+    assert (record.experts, len(record.expert_accuracies), record.settings["hidden"]) == (1, 1, [512, 512])
+    assert 60 < record.replaced < 120
+    assert record.flipped > 0
+    assert list(record.rivals) == ["k-means"]
+
+
+class Judged(PairClassifier):
+    """As one whose answers were judged together."""
+
+    def __init__(self, drawn: Drawn) -> None:
+        super().__init__()
+        self.posterior_ = drawn.pairs.posterior(n_classes=10, rates=(0.1, 0.1))
+        self.p_wrong_ = np.where(drawn.wrong, 0.9, 0.1)
+
+
+def test_rates_and_p_wrong_are_read_off_the_classifier(data: DataSet) -> None:
+    (trial,) = select_noise_trials("digits", panel="unequal", model="none")
+    drawn = answers.draw(replace(trial, answers=400), data)
+    assert answers.annotator_rates(PairClassifier(), trial) == {}
+    assert answers.wrong_auroc(PairClassifier(), drawn) is None
+    judged = Judged(drawn)
+    assert answers.wrong_auroc(judged, drawn) == 1.0
+    rates = answers.annotator_rates(judged, trial)
+    truth = {name: [values[0] for values in kinds.values()] for name, kinds in rates.items()}
+    assert truth == {"ann": [0.05, 0.02], "ben": [0.25, 0.05], "cleo": [0.1, 0.2], "dan": [0.4, 0.1]}
+    interval = judged.posterior_.rates.false_same_interval[judged.posterior_.rates.annotators.index("cleo")]
+    np.testing.assert_allclose(rates["cleo"]["false same"][1:], [0.1, *interval], atol=1e-5)

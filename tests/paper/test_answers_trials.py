@@ -8,10 +8,20 @@ from importlib import resources
 import pytest
 
 from likewise.errors import InputError
-from likewise.paper.answers_trials import AnswersRecipe, Trial, answers_recipes, select_trials
+from likewise.paper.answers_trials import (
+    ABLATION,
+    AnswersRecipe,
+    Trial,
+    answers_recipes,
+    select_expert_trials,
+    select_noise_trials,
+    select_trials,
+)
 
 RECIPES = answers_recipes()
 PEERS = answers_recipes("spherepair")
+FALLIBLE = answers_recipes("noise")
+EXPERTS = answers_recipes("eci-pp")
 
 
 def opening(recipe: AnswersRecipe, separator: str) -> list[tuple[str, str]]:
@@ -112,4 +122,67 @@ def test_the_command_of_a_trial_selects_it_alone(trial: Trial) -> None:
 def test_what_cannot_be_tried_is_refused(given: dict[str, object], words: list[str]) -> None:
     with pytest.raises(InputError) as error:
         select_trials(**{"dataset": "digits", **given})
+    assert all(word in str(error.value) for word in words)
+
+
+@pytest.mark.parametrize("recipe", FALLIBLE.values(), ids=lambda recipe: recipe.dataset)
+def test_a_recipe_of_fallible_answers_opens_with_its_commands_and_figures(recipe: AnswersRecipe) -> None:
+    trials = [Trial(recipe, aim.answers, noise=aim.noise, panel=aim.panel) for aim in recipe.expect]
+    expected = [
+        (trial.command.removesuffix(" --seed 0"), aim.accuracy)
+        for trial, aim in zip(trials, recipe.expect, strict=True)
+    ]
+    opened = [(command, aim) for command, aim in opening(recipe, "  expect ") if aim]
+    assert [(command, float(aim.removesuffix(" or more"))) for command, aim in opened] == expected
+    assert all(aim.aim is not None and aim.aim >= aim.accuracy for aim in recipe.expect)
+    assert all(recipe.panels[aim.panel].answers == aim.answers for aim in recipe.expect if aim.panel)
+
+
+@pytest.mark.parametrize("recipe", EXPERTS.values(), ids=lambda recipe: recipe.dataset)
+def test_a_recipe_of_experts_opens_with_its_commands_and_the_peers_figures(recipe: AnswersRecipe) -> None:
+    published = recipe.published["ECI-PP"]
+    commands = [Trial(recipe, 9000, experts=experts).command.removesuffix(" --seed 0") for experts in published]
+    figures = [f"{figures[-1]:g}" for figures in published.values()]
+    assert opening(recipe, "  ECI-PP has ") == list(zip(commands, figures, strict=True))
+    assert all(figures.keys() == published.keys() for figures in recipe.published.values())
+
+
+def test_fallible_trials_are_those_with_a_figure_in_all_models() -> None:
+    digits = select_noise_trials("digits", seed=2)
+    assert len({trial.name for trial in digits}) == len(digits) == 5 * len(ABLATION)
+    assert {trial.panel for trial in digits} == {"", "one-random"}
+    assert [trial.noise for trial in select_noise_trials("digits", answers=5000, model="none")] == [0.1, 0.2]
+    (coverage,) = select_noise_trials("digits", panel="unequal", model="none", seed=107)
+    assert coverage.name == "digits-4000answers-unequal-none-seed107"
+    assert coverage.command == "likewise paper noise --dataset digits --panel unequal --model none --seed 107"
+    assert [(each.false_different, each.false_same) for each in coverage.annotators][1] == (0.25, 0.05)
+
+
+@pytest.mark.parametrize(
+    ("given", "words"),
+    [
+        ({"dataset": "mnist"}, ["--dataset mnist", "digits, photos"]),
+        ({"dataset": "photos", "panel": "unequal"}, ["--panel unequal", "this one has none"]),
+        ({"dataset": "digits", "panel": "three"}, ["--panel three", "one-random, unequal"]),
+        ({"dataset": "digits", "noise": 0.3}, ["5000 answers, 0.1", "3000 answers, one-random"]),
+        ({"dataset": "digits", "seed": -1}, ["--seed", "got -1"]),
+    ],
+)
+def test_fallible_trials_that_there_are_not_are_refused(given: dict[str, object], words: list[str]) -> None:
+    with pytest.raises(InputError) as error:
+        select_noise_trials(**given)  # type: ignore[arg-type]
+    assert all(word in str(error.value) for word in words)
+
+
+@pytest.mark.parametrize(
+    ("given", "words"),
+    [
+        ({"dataset": "digits", "experts": 1}, ["--dataset digits", "fashion-mnist, mnist"]),
+        ({"dataset": "mnist", "experts": 11}, ["--experts must be from 1 to 10", "got 11"]),
+        ({"dataset": "mnist", "experts": 1, "seed": -1}, ["--seed", "got -1"]),
+    ],
+)
+def test_experts_that_there_are_not_are_refused(given: dict[str, object], words: list[str]) -> None:
+    with pytest.raises(InputError) as error:
+        select_expert_trials(**given)  # type: ignore[arg-type]
     assert all(word in str(error.value) for word in words)

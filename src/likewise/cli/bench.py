@@ -56,7 +56,7 @@ BENCHMARKS: dict[str, tuple[str, dict[str, Choice]]] = {
     "posterior": (
         "Judge made-up answers, one in ten wrong, all together.\n\n"
         "Once with the answers alone and once with a classifier's outputs; there are ten answers for each item.",
-        {"answers": count(10_000_000, "Number of answers, at most; a tenth and a hundredth are measured too.", 1000)},
+        {"answers": count(10_000_000, "Number of answers, at most; a tenth and three tenths are measured too.", 1000)},
     ),
     "similarity": (
         "Time a training step of the similarity network.\n\n"

@@ -62,8 +62,8 @@ def fit(
         str,
         typer.Option(
             metavar="auto|annotators|confusion|learn|RATE",
-            help="How answers may be wrong: by each annotator's rates, all answers judged together (auto) or pair by "
-            "pair (annotators); by classes mixed up (confusion); at one rate, learned or given. 0: all are right.",
+            help="The rate of wrong answers: learned for each annotator, all answers judged together (auto) or pair "
+            "by pair (annotators); for each two classes (confusion); for all (learn); or given. 0: none is wrong.",
         ),
     ] = "auto",
     group_first: Annotated[

@@ -19,6 +19,7 @@ from likewise.distributed import from_first
 from likewise.errors import InputError
 from likewise.estimators.wrong_answers import Noise, is_by_annotator
 from likewise.pairs import Ids, LargeAnswers, Pairs, PairTarget, answers_about
+from likewise.pairs.random_numbers import without_random_numbers
 from likewise.supervision import AnswerKnowledge, ClosureKnowledge, EvidenceKnowledge, Known, LabelKnowledge
 from likewise.training import hold_out
 from likewise.training.turns import evidence_at_first
@@ -120,9 +121,9 @@ def answers_task(
 
     With noise 0 contradicting ones of the others are dropped. Where annotators have no rates of their own, the answers
     of several are merged first: that looks at each pair alone, so that nothing leaks from what is held out into what
-    is learned from.
+    is learned from. Soft answers that may well be random numbers are not used.
     """
-    pairs = weighted_answers(pairs, weight)
+    pairs = without_random_numbers(weighted_answers(pairs, weight))
     pairs = counting_answers(pairs if is_by_annotator(noise) else pairs.merged())
     _check(pairs, n_classes)
     contradictory = is_by_annotator(noise) and pairs.closure().n_contradicted > 0

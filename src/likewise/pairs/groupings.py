@@ -31,6 +31,18 @@ START_LOOKS = 100_000  # for the grouping that the samples begin with
 PRIOR_SAME, PRIOR_PAIRS = 1.0, 4.0  # added to the pairs that tell K
 
 
+def sweeps_for(n_couplings: int) -> tuple[int, int]:
+    """How many sweeps are made between two estimates of the rates, and at the end: fewer where couplings are many.
+
+    From 800,000 on they are as few as can be, and so the cost grows with the couplings alone.
+
+    >>> sweeps_for(40_000), sweeps_for(100_000), sweeps_for(800_000), sweeps_for(10_000_000)
+    ((4, 150), (2, 150), (1, 25), (1, 25))
+    """
+    affordable = LOOKS // n_couplings
+    return min(max(affordable // 100, 1), SWEEPS), min(max(affordable, LEAST_SWEEPS), LAST_SWEEPS)
+
+
 class Groupings:
     """P(same) of couplings and of any other pairs, for log-odds that may change from call to call."""
 
@@ -117,8 +129,7 @@ class Groupings:
         assert chain is not None
         everything = self.couplings.edges_in(~self.couplings.small)  # with large trees, for `between`
         log_odds = self.log_odds[everything]
-        affordable = LOOKS // len(log_odds)
-        sweeps = min(max(affordable, LEAST_SWEEPS), LAST_SWEEPS) if last else min(max(affordable // 100, 1), SWEEPS)
+        sweeps = sweeps_for(len(log_odds))[last]
         same, kept = np.zeros(len(log_odds)), []
         for _ in range(sweeps):
             chain.sweep(log_odds)

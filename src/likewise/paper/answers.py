@@ -17,6 +17,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from sklearn.metrics import roc_auc_score
 from torch import nn
 
 from likewise.datasets import DataSet, Items, column_statistics, load, load_feature_set
@@ -27,6 +28,7 @@ from likewise.estimators.inputs import GENTLE
 from likewise.evaluation import accuracy, confusion, match_outputs
 from likewise.networks import MLP, build
 from likewise.pairs import Pairs
+from likewise.paper.answers_draw import Drawn, draw
 from likewise.paper.answers_record import AnswersRecord
 from likewise.paper.answers_rivals import labelled_rows, run_rivals
 from likewise.paper.answers_trials import AnswersRecipe, Trial
@@ -37,12 +39,6 @@ from likewise.storage.run_folder import finished_stages
 from likewise.training import Settings, measure, train_labelled
 
 MOST_EPOCHS = 10  # of the twin
-
-
-@dataclass(frozen=True)
-class Drawn:
-    pairs: Pairs
-    flipped: int  # how many of them are wrong
 
 
 def run_trials(
@@ -76,13 +72,6 @@ def flattened(data: DataSet) -> DataSet:
     train, test = (replace(part, inputs=part.inputs.flatten(1).float() / 255) for part in (data.train, data.test))
     mean, std = column_statistics(train.inputs)
     return replace(data, train=train, test=test, mean=mean, std=std)
-
-
-def draw(trial: Trial, data: DataSet) -> Drawn:
-    """Random pairs of training items, and the answers to them, each flipped with the trial's probability."""
-    pairs = Pairs.from_labels(data.train.labels.numpy(), n=trial.answers, random_state=trial.seed)
-    wrong = np.random.default_rng([trial.seed, trial.answers]).random(len(pairs)) < trial.noise
-    return Drawn(replace(pairs, same=np.where(wrong, 1 - pairs.same, pairs.same)), int(wrong.sum()))
 
 
 def run_trial(trial: Trial, data: DataSet, drawn: Drawn, runs: Path) -> AnswersRecord:
@@ -122,7 +111,7 @@ def run_trial(trial: Trial, data: DataSet, drawn: Drawn, runs: Path) -> AnswersR
         accuracy=percent(accuracy(last.test, match_outputs(last.train))),
         unlabelled_kept=classifier.unlabelled_,
         starts=len(stages.keys() - {"unlabelled"}),
-        flipped=drawn.flipped,
+        flipped=int(drawn.wrong.sum()),
         rate=round(classifier.noise_, 6),
         held_out=len(classifier.held_out_),
         held_out_accuracy=None if held_out_accuracy is None else percent(held_out_accuracy),
@@ -133,8 +122,48 @@ def run_trial(trial: Trial, data: DataSet, drawn: Drawn, runs: Path) -> AnswersR
         **spent,
         steps=steps,
         test_matched_accuracy=percent(accuracy(last.test, match_outputs(last.test))),
-        rivals=run_rivals(recipe.rivals, data, drawn.pairs, n_labels, trial.seed, runs),
+        rivals=run_rivals(recipe.rivals, data, drawn.pairs, n_labels, trial.seed, runs) if beside_rivals(trial) else {},
+        train_accuracy=percent(accuracy(last.train, match_outputs(last.train))),
+        panel=trial.panel,
+        experts=trial.experts,
+        expert_accuracies=[percent(share) for share in drawn.expert_shares],
+        replaced=drawn.replaced,
+        wrong_auroc=wrong_auroc(classifier, drawn),
+        rates=annotator_rates(classifier, trial),
     )
+
+
+def beside_rivals(trial: Trial) -> bool:
+    """In an ablation of models the rivals stand beside one of them: their answers are the same."""
+    return trial.recipe.table == "answers" or trial.model == "none"
+
+
+def wrong_auroc(classifier: PairClassifier, drawn: Drawn) -> float | None:
+    """How well P(wrong) tells wrong answers from right ones; None where there is no such model, or no wrong answer."""
+    p_wrong = getattr(classifier, "p_wrong_", None)
+    if p_wrong is None or drawn.wrong.all() or not drawn.wrong.any():
+        return None
+    return round(float(roc_auc_score(drawn.wrong, p_wrong)), 5)
+
+
+def annotator_rates(classifier: PairClassifier, trial: Trial) -> dict[str, dict[str, list[float]]]:
+    """For each annotator of the panel and both rates: the truth, the estimate and its interval (low, high)."""
+    posterior = getattr(classifier, "posterior_", None)
+    if posterior is None:
+        return {}
+    rates = posterior.rates
+    rows = {name: row for row, name in enumerate(rates.annotators)}
+    table: dict[str, dict[str, list[float]]] = {}
+    for annotator in trial.annotators:
+        row = rows[annotator.name]
+        table[annotator.name] = {
+            kind: [round(float(value), 5) for value in (truth, estimate[row], *interval[row])]
+            for kind, truth, estimate, interval in (
+                ("false different", annotator.false_different, rates.false_different, rates.false_different_interval),
+                ("false same", annotator.false_same, rates.false_same, rates.false_same_interval),
+            )
+        }
+    return table
 
 
 def classifier_of(trial: Trial, n_classes: int, run: Path) -> PairClassifier:
@@ -148,7 +177,8 @@ def classifier_of(trial: Trial, n_classes: int, run: Path) -> PairClassifier:
     if trial.epochs is not None:
         told["epochs"] = trial.epochs
     if trial.model != "none":
-        told["noise"] = trial.noise if trial.model == "given" else "learn"
+        named: dict[str, float | str] = {"given": trial.noise, "learned": "learn", "law": 0}
+        told["noise"] = named.get(trial.model, trial.model)
     return PairClassifier(n_classes, **told, random_state=trial.seed, verbose=True, run=run)
 
 

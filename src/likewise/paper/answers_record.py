@@ -19,7 +19,7 @@ class AnswersRecord:
     network: str  # its name; "default" where the classifier chose it
     answers: int
     noise: float  # the probability that an answer was flipped
-    model: str  # of wrong answers: none (nothing is set by hand), given (the rate is known), learned
+    model: str  # of wrong answers: none (nothing is set by hand), given (the rate is known), learned; see ABLATION
     seed: int
     epochs: int | None  # of each stage; None: the classifier chose
     settings: dict[str, object]  # everything that training was told
@@ -44,7 +44,18 @@ class AnswersRecord:
     steps: int | None = None  # of all stages together
     test_matched_accuracy: float | None = None  # of the classifier, its outputs matched on the test set
     rivals: dict[str, dict[str, float]] = field(default_factory=dict)  # name -> accuracy (test set), train_accuracy
+    train_accuracy: float | None = None  # of the classifier on the training set
+    panel: str = ""  # who answered
+    experts: int = 0  # how many did, with soft answers
+    expert_accuracies: list[float] = field(default_factory=list)  # of each, on the training set
+    replaced: int = 0  # answers of experts in whose place there are random numbers
+    wrong_auroc: float | None = (
+        None  # the area under the ROC curve of P(wrong): are wrong answers told from right ones?
+    )
+    rates: dict[str, dict[str, list[float]]] = field(default_factory=dict)  # annotator -> rate -> see annotator_rates
 
     @property
     def name(self) -> str:
-        return trial_name(self.dataset, self.answers, self.noise, self.model, self.seed, self.epochs)
+        return trial_name(
+            self.dataset, self.answers, self.noise, self.model, self.seed, self.epochs, self.panel, self.experts
+        )

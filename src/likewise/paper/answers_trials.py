@@ -1,4 +1,8 @@
-"""Trials: a data set learned from so many random answers, some perhaps wrong; which are meant, and their names."""
+"""Trials: a data set learned from so many random answers, some perhaps wrong; which are meant, and their names.
+
+Answers are wrong at one rate, or those of a panel of annotators at the rates of each, or they are the soft answers of
+experts (experts.py).
+"""
 
 from __future__ import annotations
 
@@ -10,23 +14,45 @@ from typing import Any
 
 from likewise.errors import InputError
 
-MODELS = ("none", "given", "learned")  # of wrong answers
+MODELS = ("none", "given", "learned")  # of wrong answers: nothing set, or one rate, which is given or learned
+# Answers as law; one rate learned; those of each annotator, pair by pair; nothing set: all answers judged together.
+ABLATION = ("law", "learned", "annotators", "none")
+NOISE_MODELS = (*ABLATION, "confusion")  # and which classes are taken for each other
+
+
+@dataclass(frozen=True)
+class Annotator:
+    """How often one is wrong: about pairs that are the same, and about pairs that are different."""
+
+    name: str
+    false_different: float
+    false_same: float
+
+
+@dataclass(frozen=True)
+class Panel:
+    """Annotators who share so many answers evenly."""
+
+    answers: int
+    annotators: tuple[Annotator, ...]
 
 
 @dataclass(frozen=True)
 class Aim:
-    """The test accuracy in %, or more, that is expected of the mean over the seeds."""
+    """The test accuracy in %, or more, that is expected of the mean over the seeds, and what we aim for."""
 
     answers: int
     accuracy: float
     noise: float = 0.0
+    panel: str = ""
+    aim: float | None = None
 
 
 @dataclass(frozen=True)
 class AnswersRecipe:
     """What all trials of a data set share, what is expected, and what others have published."""
 
-    table: str  # "answers" or "spherepair"
+    table: str  # "answers", "spherepair", "noise" or "eci-pp"
     dataset: str
     classes: int
     answers: tuple[int, ...]
@@ -39,7 +65,8 @@ class AnswersRecipe:
     twin: bool = False  # the same network given labels stands beside it
     rivals: tuple[str, ...] = ()
     expect: tuple[Aim, ...] = ()
-    published: Mapping[str, Mapping[int, float]] = field(default_factory=dict)  # method -> answers -> accuracy in %
+    published: Mapping[str, Mapping[int, Any]] = field(default_factory=dict)  # method -> answers or experts -> figures
+    panels: Mapping[str, Panel] = field(default_factory=dict)
 
     def aim(self, answers: int, noise: float) -> float | None:
         return next((aim.accuracy for aim in self.expect if (aim.answers, aim.noise) == (answers, noise)), None)
@@ -60,20 +87,38 @@ def answers_recipes(table: str = "answers") -> dict[str, AnswersRecipe]:
                 content[key] = tuple(content.get(key, ()))
             content["expect"] = tuple(Aim(**aim) for aim in content.get("expect", ()))
             content["published"] = {
-                method: {int(answers): accuracy for answers, accuracy in figures.items()}
+                method: {int(number): accuracy for number, accuracy in figures.items()}
                 for method, figures in content.get("published", {}).items()
             }
+            content["panels"] = {name: _panel(**panel) for name, panel in content.get("panels", {}).items()}
             found[content["dataset"]] = AnswersRecipe(**content)
     return found
 
 
-def trial_name(dataset: str, answers: int, noise: float, model: str, seed: int, epochs: int | None) -> str:
+def _panel(answers: int, annotators: Mapping[str, tuple[float, float]]) -> Panel:
+    return Panel(answers, tuple(Annotator(name, *rates) for name, rates in annotators.items()))
+
+
+def trial_name(
+    dataset: str,
+    answers: int,
+    noise: float,
+    model: str,
+    seed: int,
+    epochs: int | None,
+    panel: str = "",
+    experts: int = 0,
+) -> str:
     """The name of a run folder and of a record.
 
     >>> trial_name("digits", 500, 0.0, "none", 0, None), trial_name("mnist", 2000, 0.1, "learned", 1, 4)
     ('digits-500answers-seed0', 'mnist-2000answers-noise0.1-learned-seed1-4ep')
+    >>> trial_name("digits", 3000, 0.0, "law", 0, None, panel="one-random")
+    'digits-3000answers-one-random-law-seed0'
     """
-    flips = "" if noise == 0 and model == "none" else f"-noise{noise:g}-{model}"
+    wrong = panel or (f"noise{noise:g}" if noise or model != "none" else "")
+    wrong = f"{experts}experts" if experts else wrong
+    flips = f"-{wrong}-{model}" if wrong else ""
     return f"{dataset}-{answers}answers{flips}-seed{seed}" + ("" if epochs is None else f"-{epochs}ep")
 
 
@@ -94,18 +139,39 @@ class Trial:
     model: str = "none"
     seed: int = 0
     epochs: int | None = None  # of each stage; None: the classifier chooses
+    panel: str = ""  # who answers; nobody in particular where it is empty
+    experts: int = 0  # so many experts with soft answers do
 
     @property
     def name(self) -> str:
-        return trial_name(self.recipe.dataset, self.answers, self.noise, self.model, self.seed, self.epochs)
+        return trial_name(
+            self.recipe.dataset,
+            self.answers,
+            self.noise,
+            self.model,
+            self.seed,
+            self.epochs,
+            self.panel,
+            self.experts,
+        )
+
+    @property
+    def annotators(self) -> tuple[Annotator, ...]:
+        return self.recipe.panels[self.panel].annotators if self.panel else ()
 
     @property
     def command(self) -> str:
         """The command line that runs this trial and no other."""
-        parts = [f"likewise paper {self.recipe.table} --dataset", self.recipe.dataset, "--answers", str(self.answers)]
-        if self.noise:
+        parts = [f"likewise paper {self.recipe.table} --dataset", self.recipe.dataset]
+        if self.panel:
+            parts += ["--panel", self.panel]
+        elif self.experts:
+            parts += ["--experts", str(self.experts)]
+        else:
+            parts += ["--answers", str(self.answers)]
+        if self.noise and not self.experts:
             parts += ["--noise", f"{self.noise:g}"]
-        if self.model != "none":
+        if self.model != "none" or self.recipe.table == "noise":  # where leaving it out means all of them
             parts += ["--model", self.model]
         parts += ["--seed", str(self.seed)]
         if self.epochs is not None:
@@ -147,3 +213,55 @@ def select_trials(
     if epochs is not None and epochs < 1:
         raise InputError(f"--epochs must be 1 or more, got {epochs}.")
     return [Trial(recipe, n, noise, model, seed, epochs) for n in sorted(set(answers or recipe.answers))]
+
+
+def select_noise_trials(
+    dataset: str,
+    *,
+    answers: int | None = None,
+    noise: float | None = None,
+    panel: str | None = None,
+    model: str | None = None,  # none = all of the ablation
+    seed: int = 0,
+) -> list[Trial]:
+    """The trials with wrong answers that fit everything given; one that no figure is expected of must be named.
+
+    >>> [trial.name for trial in select_noise_trials("digits", answers=1000, noise=0.05)][:2]
+    ['digits-1000answers-noise0.05-law-seed0', 'digits-1000answers-noise0.05-learned-seed0']
+    """
+    recipes = answers_recipes("noise")
+    if dataset not in recipes:
+        raise InputError(f"--dataset {dataset} has no recipe. Use one of {', '.join(recipes)}.")
+    recipe = recipes[dataset]
+    if panel is not None and panel not in recipe.panels:
+        names = ", ".join(recipe.panels) or "another data set, as this one has none"
+        raise InputError(f"--panel {panel} is unknown. Use one of {names}.")
+    if seed < 0:
+        raise InputError(f"--seed must be 0 or more, got {seed}.")
+    expected = [(aim.answers, aim.noise, aim.panel) for aim in recipe.expect]
+    if panel is not None and panel not in (name for _, _, name in expected):
+        expected.append((recipe.panels[panel].answers, 0.0, panel))
+    wanted = {0: answers, 1: noise, 2: panel}
+    chosen = [row for row in expected if all(value in (None, row[place]) for place, value in wanted.items())]
+    if not chosen:
+        rows = "; ".join(f"{number} answers, {name or format(rate, 'g')}" for number, rate, name in expected)
+        raise InputError(f"No trial fits --answers, --noise and --panel together. There are: {rows}.")
+    models = ABLATION if model is None else (model,)
+    return [Trial(recipe, number, rate, each, seed, panel=name) for number, rate, name in chosen for each in models]
+
+
+def select_expert_trials(dataset: str, *, experts: int, model: str = "none", seed: int = 0) -> list[Trial]:
+    """The trial of the protocol of ECI-PP with so many experts.
+
+    >>> [trial.name for trial in select_expert_trials("mnist", experts=3, seed=1)]
+    ['mnist-9000answers-3experts-none-seed1']
+    """
+    recipes = answers_recipes("eci-pp")
+    if dataset not in recipes:
+        raise InputError(f"--dataset {dataset} has no recipe. Use one of {', '.join(recipes)}.")
+    recipe = recipes[dataset]
+    if not 1 <= experts <= recipe.classes:
+        raise InputError(f"--experts must be from 1 to {recipe.classes}, the number of classes, got {experts}.")
+    if seed < 0:
+        raise InputError(f"--seed must be 0 or more, got {seed}.")
+    return [Trial(recipe, number, model=model, seed=seed, experts=experts) for number in recipe.answers]

@@ -9,9 +9,11 @@ from statistics import mean, stdev
 
 from likewise.paper.ablation_section import ablation_section
 from likewise.paper.answers_section import answers_section
+from likewise.paper.eci_pp_section import eci_pp_section
 from likewise.paper.entries import NO_TREATMENT
 from likewise.paper.landscape_section import landscape_section
 from likewise.paper.markdown import machines, notes, table
+from likewise.paper.noise_section import noise_section
 from likewise.paper.recipe import recipes
 from likewise.paper.records import Record, read_records
 from likewise.paper.spherepair_section import spherepair_section
@@ -71,7 +73,9 @@ SECTIONS: tuple[Callable[[Path], str], ...] = (
     table3_section,
     table4_section,
     answers_section,
+    noise_section,
     spherepair_section,
+    eci_pp_section,
     landscape_section,
 )
 

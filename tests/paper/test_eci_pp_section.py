@@ -1,0 +1,51 @@
+"""The section on the protocol of ECI-PP: published figures, ours, the experts, and the verdict."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+from likewise.paper.answers_record import AnswersRecord
+from likewise.paper.eci_pp_section import eci_pp_section
+from likewise.paper.records import write_record
+from likewise.paper.results_page import results_page
+
+
+def test_published_figures_and_ours(tmp_path: Path, trial_record: AnswersRecord) -> None:
+    assert "`likewise paper eci-pp` makes the records" in results_page(tmp_path)
+    draw = replace(
+        trial_record,
+        table="eci-pp",
+        dataset="mnist",
+        answers=9000,
+        experts=1,
+        accuracy=92.0,
+        train_accuracy=91.0,
+        test_matched_accuracy=92.5,
+        expert_accuracies=[88.0],
+        rivals={"k-means": {"accuracy": 54.0, "train_accuracy": 53.0}},
+        command="c",
+    )
+    write_record(tmp_path, draw)
+    write_record(tmp_path, replace(draw, seed=1, accuracy=93.0, train_accuracy=92.0))
+    write_record(tmp_path, replace(draw, model="law", accuracy=10.0))
+    three = replace(draw, experts=3, expert_accuracies=[40.0, 30.0, 35.0], test_matched_accuracy=86.0, accuracy=85.0)
+    write_record(tmp_path, three)
+    text = eci_pp_section(tmp_path)
+    one, several = text.split("### ")[1:]
+    rows = [[cell.strip() for cell in line.strip("|").split("|")] for line in one.splitlines() if line[:1] == "|"]
+    assert rows[2:] == [
+        ["MCL", "38.9", "40.3"],
+        ["VolMaxDCC", "75.6", "76.9"],
+        ["SpherePair", "87.8", "89.1"],
+        ["Weighted ProbPair", "89.9", "90.8"],
+        ["ECI-PP", "90.7", "91.0"],
+        ["ours", "91.50 ± 0.71 [91.00]", "92.50 ± 0.71 [92.00]"],
+        ["ours, matched on the test set", "", "92.50 ± 0.00 [92.50]"],
+        ["k-means, no answers", "53.00 ± 0.00 [53.00]", "54.00 ± 0.00 [54.00]"],
+        ["the expert", "88.00 ± 0.00 [88.00]", ""],
+    ]
+    assert "is ahead of ECI-PP. 2 draws, 1.5 core-minutes each: `c`, and with --seed 1.\n" in one
+    assert several.startswith("mnist, 3 experts\n")
+    assert "is behind Weighted ProbPair. 1 draw," in several
+    assert "| the experts, each | 35.00 ± 5.00 [30.00] |  |" in several
