@@ -43,6 +43,14 @@ settings.register_profile(
 settings.load_profile("likewise")
 
 
+@pytest.fixture(scope="session", autouse=True)
+def _own_cache(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """Features and weights of encoders are kept apart from the user's own."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("LIKEWISE_CACHE", str(tmp_path_factory.mktemp("cache")))
+        yield
+
+
 @pytest.fixture(scope="session")
 def damaged() -> Callable[[bytes], SearchStrategy[bytes]]:
     """What may become of a file: cut, flipped, spliced, with rubbish in it, or rubbish altogether."""

@@ -21,6 +21,7 @@ ORDER = [
     {"criteria", "pairs", "evaluation", "datasets"},
     {"networks", "supervision", "clustering"},
     {"training"},
+    {"encoders"},
     {"estimators", "landscape"},
     {"reporting", "benchmarks"},
     {"paper"},

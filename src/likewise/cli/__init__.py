@@ -24,6 +24,7 @@ from likewise.cli import (
     data,
     demo,
     discover,
+    encode,
     evaluate,
     export,
     fit,
@@ -147,6 +148,7 @@ app.command("check")(check.check)
 app.command("fit")(fit.fit)
 app.command("semi")(semi.semi)
 app.command("discover")(discover.discover)
+app.command("encode")(encode.encode)
 app.command("evaluate")(evaluate.evaluate)
 app.command("predict")(predict.predict)
 app.command("name")(name.name)

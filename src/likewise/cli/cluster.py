@@ -12,8 +12,18 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
-from likewise.cli.items import find_answers, read_all
-from likewise.cli.options import ANSWERS, ClusterMethod, Grey, ItemsPath, Seed, Size, Strict
+from likewise.cli.items import find_answers, open_to_learn, read_all
+from likewise.cli.options import (
+    ANSWERS,
+    ClusterMethod,
+    EncoderName,
+    Grey,
+    ItemsPath,
+    Seed,
+    Size,
+    Strict,
+    TextColumns,
+)
 from likewise.cli.places import check_file, writing
 from likewise.errors import InputError
 
@@ -38,6 +48,8 @@ def cluster(
         list[str] | None,
         typer.Option("--set", metavar="NAME=VALUE", help="Another argument of the method, such as metric=full."),
     ] = None,
+    encoder: EncoderName = "auto",
+    text: TextColumns = None,
     size: Size = 32,
     grey: Grey = False,
     strict: Strict = False,
@@ -49,7 +61,6 @@ def cluster(
         raise InputError(f"{out} is what the items or answers are read from; give --out another name.")
 
     from likewise.clustering import METHODS, refuse_contradictions
-    from likewise.datasets import open_items
     from likewise.pairs import Pairs
 
     chosen = METHODS[method]
@@ -61,8 +72,7 @@ def cluster(
         warnings.warn(f"{method} looks at the items alone; the answers are only counted in the end.", stacklevel=1)
     model = _make(method, chosen, {"n_clusters": classes, "random_state": seed}, contradictions, set_ or [])
 
-    channels: Literal[1, 3] = 1 if grey else 3
-    stream = open_items(items, size=size, channels=channels, strict=strict)
+    stream = open_to_learn(items, encoder=encoder, text=text, size=size, grey=grey, strict=strict)
     answers = None if pairs is None else Pairs.read(pairs)
     if answers is not None and stream.names:
         answers.index(stream.names)  # a wrong id is found before many images are read

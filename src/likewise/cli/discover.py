@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -10,9 +11,10 @@ import typer
 
 from likewise.cli.discovery_words import introduction, outcome, similarity_in_words
 from likewise.cli.fitted import training_seconds
-from likewise.cli.items import Given, features_or_images, open_for
+from likewise.cli.items import Given, encoder_to_learn, features_or_images, open_for
 from likewise.cli.options import (
     Device,
+    EncoderName,
     Grey,
     Network,
     Precision,
@@ -21,7 +23,9 @@ from likewise.cli.options import (
     Size,
     Strict,
     SyncBatchNorm,
+    TextColumns,
     UnitLength,
+    text_columns,
 )
 from likewise.cli.predictions import prediction_rows, write_csv
 from likewise.cli.processes import take_part
@@ -40,6 +44,7 @@ from likewise.cli.teacher import (
 from likewise.errors import InputError
 
 if TYPE_CHECKING:
+    from likewise.encoders import Encoder
     from likewise.estimators import CategoryDiscoverer, SimilarityNetwork
 
 
@@ -77,6 +82,8 @@ def discover(
         int | None, typer.Option(min=1, help="Epochs of learning what is the same; by default 600 to 5,000 steps.")
     ] = None,
     epochs: Annotated[int, typer.Option(min=1, help="Epochs of learning the classes, in each of two rounds.")] = 10,
+    encoder: EncoderName = "auto",
+    text: TextColumns = None,
     unit_length: UnitLength = False,
     size: Size = 32,
     grey: Grey = False,
@@ -97,6 +104,8 @@ def discover(
         "similarity_epochs": similarity_epochs,
         "epochs": epochs,
         "unit_length": unit_length,
+        "encoder": encoder,
+        "text": text,
         "size": size,
         "grey": grey,
         "seed": seed,
@@ -104,17 +113,20 @@ def discover(
         "precision": precision,
     }
     _check_source(known, similarity, arguments)
-    images = Images(size, grey, strict)
+    columns: Sequence[str] = text_columns(text)
+    images = Images(size, grey, strict, None, tuple(columns))
     with open_run(out, "discover", arguments) as run:
         if similarity is not None:
             learned = read_similarity(similarity)
-            columns = getattr(learned, "feature_names_in_", ())
-            stream = open_for(learned, unknown, columns=columns, strict=strict)
+            columns = columns or getattr(learned, "feature_names_in_", ())
+            again = None if encoder == "auto" else encoder
+            stream = open_for(learned, unknown, columns=columns, strict=strict, encoder=again)
             path, files = similarity, saved_files(similarity)
         else:
             assert known is not None
+            images = dataclasses.replace(images, encoder=_encoder(known, arguments))
             stream = open_like_known(unknown, known, images)
-            path, files = known, known_files(known)
+            path, files = known, known_files(known, images)
         check_number(unknown, len(stream), classes)
         if run.was_finished(files, unknown, stream):
             return
@@ -125,6 +137,15 @@ def discover(
         if not run.begin(unknown, given, path, unit="row", sha256=teacher.sha256()):
             return
         _discover(unknown, given, teacher, out, arguments)
+
+
+def _encoder(known: Path, arguments: dict[str, Any]) -> Encoder | None:
+    """The encoder that is named, or that suits the known items."""
+    from likewise.encoders import Encoder
+
+    asked = (arguments["encoder"], known, text_columns(arguments["text"]))
+    name = encoder_to_learn(*asked, size=arguments["size"], grey=arguments["grey"], network=arguments["network"])
+    return None if name is None else Encoder(name, device=arguments["device"])
 
 
 def _check_source(known: Path | None, similarity: Path | None, arguments: dict[str, Any]) -> None:
@@ -150,7 +171,7 @@ def _discover(unknown: Path, given: Given, teacher: Teacher, out: Path, argument
 
     for line in introduction(unknown, given, teacher):
         typer.echo(line)
-    similarity = teacher.network or _learn_similarity(teacher, out, arguments)
+    similarity = teacher.network or _learn_similarity(teacher, given.encoder, out, arguments)
     for line in similarity_in_words(similarity.quality_, similarity.held_out_kind_):
         typer.echo(line)
     typer.echo(f"Looking for classes among {len(given.items):,} items.")
@@ -179,7 +200,9 @@ def _discover(unknown: Path, given: Given, teacher: Teacher, out: Path, argument
         typer.echo(line)
 
 
-def _learn_similarity(teacher: Teacher, out: Path, arguments: dict[str, Any]) -> SimilarityNetwork:
+def _learn_similarity(
+    teacher: Teacher, encoder: Encoder | None, out: Path, arguments: dict[str, Any]
+) -> SimilarityNetwork:
     """What "same" means, saved as soon as it is known."""
     import numpy as np
 
@@ -189,6 +212,7 @@ def _learn_similarity(teacher: Teacher, out: Path, arguments: dict[str, Any]) ->
     learned = SimilarityNetwork(
         arguments["network"],
         epochs=arguments["similarity_epochs"],
+        encoder="none" if encoder is None else encoder.facts["name"],
         unit_length=arguments["unit_length"],
         image_size=arguments["size"],
         device=arguments["device"],

@@ -13,7 +13,7 @@ import typer
 from likewise.cli.few_labels import FewLabels, look_up, read_few_labels
 from likewise.cli.fitted import columns_of, items_of, read_held_out, require_fit
 from likewise.cli.items import check_shape, features_or_images, list_broken, open_for
-from likewise.cli.options import ItemsMoved, RunFolder
+from likewise.cli.options import EncoderMoved, ItemsMoved, RunFolder
 from likewise.cli.words import MOST_CLASSES
 from likewise.errors import InputError
 
@@ -35,6 +35,7 @@ def evaluate(
     run: RunFolder,
     labels: Annotated[Path, typer.Option(help="Labels of the items to judge by, .csv or .parquet: id, label.")],
     items: ItemsMoved = None,
+    encoder: EncoderMoved = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print everything as JSON.")] = False,
 ) -> None:
     """Judge a run by labels: ACC, NMI, ARI and the confusion matrix.
@@ -48,19 +49,19 @@ def evaluate(
         found = read_few_labels(run / "classes.csv")
         predicted = Predicted(found.ids, found.labels, named=False)
     else:
-        predicted = _predict(run, items_of(run, items))
+        predicted = _predict(run, items_of(run, items), encoder)
     learned = _learned(run, predicted) if fit.command == "semi" and items is None else set()
     record = {"run": str(run), "labels": str(labels), **_judge(predicted, truth, learned)}
     for line in [json.dumps(record, indent=2)] if as_json else _in_words(record):
         typer.echo(line)
 
 
-def _predict(run: Path, path: Path) -> Predicted:
+def _predict(run: Path, path: Path, encoder: str | None) -> Predicted:
     """What the run's classifier says of items."""
     from likewise.estimators import load_classifier
 
     model = load_classifier(run)
-    stream = open_for(model, path, columns=columns_of(run, model))
+    stream = open_for(model, path, columns=columns_of(run, model), encoder=encoder)
     ids: list[str] = []
     classes: list[str] = []
     for part in stream:

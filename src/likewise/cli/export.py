@@ -3,18 +3,22 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from likewise.cli.options import RunFolder
+from likewise.cli.items import encoder_for
+from likewise.cli.options import EncoderMoved, RunFolder
 from likewise.cli.places import check_file, writing
+
+if TYPE_CHECKING:
+    from likewise.estimators.inputs import InputForm
 
 EXAMPLE = """\
   import json, onnxruntime
 
   session = onnxruntime.InferenceSession({path!r})
-  (probabilities,) = session.run(None, {{"{name}": {name}}})  # {kind}
+  (probabilities,) = session.run(None, {{{given}}})  # {kind}
   names = json.loads(session.get_modelmeta().custom_metadata_map["likewise.classes"])
   classes = [names[k] for k in probabilities.argmax(1)]"""
 
@@ -22,27 +26,45 @@ EXAMPLE = """\
 def export(
     run: RunFolder,
     onnx: Annotated[Path, typer.Option(help="Write to this .onnx file.")],
+    encoder: EncoderMoved = None,
 ) -> None:
     """Write the classifier as an ONNX file, which agrees with torch."""
     check_file(onnx, "--onnx", (".onnx",))
 
     from likewise.estimators import export_onnx, load_classifier
+    from likewise.estimators.onnx_encoded import export_encoded_onnx
 
     model = load_classifier(run)
     form, found = model.input_form_, model.naming_.columns >= 0
+    shared: dict[str, Any] = {
+        "mean": form.mean,
+        "std": form.std,
+        "outputs": model.naming_.columns[found].tolist(),
+        "class_names": [str(name) for name in model.classes_[found].tolist()],
+    }
+    seen = None if model.encoder_ is None else encoder_for(model, encoder)
     with writing(onnx, "--onnx"):
-        difference = export_onnx(
-            model.network_,
-            onnx,
-            input_shape=form.shape,
-            mean=form.mean,
-            std=form.std,
-            images=form.images,
-            unit_length=form.unit_length,
-            outputs=model.naming_.columns[found].tolist(),
-            class_names=[str(name) for name in model.classes_[found].tolist()],
-        )
-    shape = ", ".join(map(str, ("batch", *form.shape)))
-    kind = f"{'uint8' if form.images else 'float32'} ({shape}) -> float32 (batch, {int(found.sum())})"
+        if seen is None:
+            shared |= {"input_shape": form.shape, "images": form.images, "unit_length": form.unit_length}
+            difference = export_onnx(model.network_, onnx, **shared)
+        else:
+            difference = export_encoded_onnx(model.network_, seen, onnx, **shared)
     typer.echo(f"Wrote {onnx}; its probabilities and torch's differ by at most {difference:.1g}. To use it:\n")
-    typer.echo(EXAMPLE.format(path=str(onnx), name="images" if form.images else "features", kind=kind))
+    given, kind = _inputs(form, None if seen is None else seen.facts)
+    typer.echo(EXAMPLE.format(path=str(onnx), given=given, kind=f"{kind} -> float32 (batch, {int(found.sum())})"))
+    if seen is not None:
+        typer.echo(
+            f"\nThe encoder {seen.facts['name']} is inside; the metadata likewise.input say how to prepare items."
+        )
+
+
+def _inputs(form: InputForm, encoder: dict[str, Any] | None) -> tuple[str, str]:
+    """What a session is given, and its type."""
+    if encoder is not None and encoder["takes"] == "texts":
+        return '"ids": ids, "mask": mask', "int64 (batch, tokens) twice"
+    if encoder is not None:
+        size = encoder["preprocessing"]["size"]
+        return '"images": images', f"uint8 (batch, 3, {size}, {size})"
+    shape = ", ".join(map(str, ("batch", *form.shape)))
+    name = "images" if form.images else "features"
+    return f'"{name}": {name}', f"{'uint8' if form.images else 'float32'} ({shape})"

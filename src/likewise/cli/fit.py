@@ -12,11 +12,20 @@ import typer
 
 from likewise.cli import fitted
 from likewise.cli.credible import rates_table, verdicts
-from likewise.cli.items import Given, are_large, close_answers, find_answers, read_answers
+from likewise.cli.items import (
+    NOT_THE_MODELS,
+    Given,
+    are_large,
+    close_answers,
+    find_answers,
+    open_to_learn,
+    read_answers,
+)
 from likewise.cli.options import (
     ANSWERS,
     BatchSize,
     Device,
+    EncoderName,
     Grey,
     ItemsPath,
     LearningRate,
@@ -28,6 +37,7 @@ from likewise.cli.options import (
     Size,
     Strict,
     SyncBatchNorm,
+    TextColumns,
     UnitLength,
 )
 from likewise.cli.processes import take_part
@@ -78,6 +88,8 @@ def fit(
     patience: Annotated[
         int, typer.Option(min=0, help="Epochs without a better held-out loss before a stage ends; 0: never.")
     ] = 0,
+    encoder: EncoderName = "auto",
+    text: TextColumns = None,
     unit_length: UnitLength = False,
     size: Size = 32,
     grey: Grey = False,
@@ -92,8 +104,6 @@ def fit(
     """Learn classes from same-or-different answers about your items."""
     take_part(processes, sync_batch_norm)
 
-    from likewise.datasets import open_items
-
     arguments = {
         "classes": classes,
         "network": network,
@@ -106,6 +116,8 @@ def fit(
         "held_out": held_out,
         "patience": patience,
         "unit_length": unit_length,
+        "encoder": encoder,
+        "text": text,
         "size": size,
         "grey": grey,
         "seed": seed,
@@ -113,7 +125,16 @@ def fit(
         "precision": precision,
     }
     with open_run(out, "fit", arguments) as run:
-        stream = open_items(items, size=size, channels=1 if grey else 3, strict=strict)
+        stream = open_to_learn(
+            items,
+            encoder=encoder,
+            text=text,
+            size=size,
+            grey=grey,
+            strict=strict,
+            network=network,
+            device=device,
+        )
         large = are_large(pairs, out)
         if large and arguments["noise"] not in (0, "auto"):
             raise InputError(f"{pairs} is too large to be read whole, which --noise needs; leave it out.")
@@ -169,10 +190,11 @@ def _learn(items: Path, given: Given, answers: Pairs | LargeAnswers, out: Path, 
         typer.echo(line)
     if isinstance(answers, Pairs):
         _warn_of_self_pairs(answers)
-    told = {name: value for name, value in arguments.items() if name not in ("classes", "size", "grey", "seed")}
+    told = {name: value for name, value in arguments.items() if name not in NOT_THE_MODELS}
     model = PairClassifier(
         arguments["classes"],
         **told,
+        encoder=given.encoder_name,
         image_size=arguments["size"],
         random_state=arguments["seed"],
         verbose=True,

@@ -26,6 +26,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from likewise import __version__
+from likewise.cli.options import text_columns
 from likewise.errors import InputError
 
 if TYPE_CHECKING:
@@ -51,6 +52,8 @@ FURTHER = {
 LATER = {
     "precision": "auto",
     "unit_length": False,
+    "encoder": "auto",
+    "text": None,
 }  # arguments that earlier versions did not have, and what stands for them there
 
 RECORD: dict[str, Any] = {
@@ -132,9 +135,11 @@ def items_of(run: Path, given: Path | None) -> Path:
 
 
 def columns_of(run: Path, model: NetworkClassifier) -> tuple[str, ...]:
-    """The columns of a table that the model takes; none where it was not fitted to a table."""
+    """The columns of a table that the model takes, of features or text; none where it was not fitted to a table."""
     fit = read_fit(run)
-    return tuple(getattr(model, "feature_names_in_", ())) if fit is None else fit.columns
+    if fit is None:
+        return tuple(getattr(model, "feature_names_in_", ()))
+    return text_columns(fit.arguments.get("text")) or fit.columns
 
 
 def files_of(command: str) -> tuple[str, ...]:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import typer
 
 from likewise.cli import fitted
+from likewise.cli.options import text_columns
 from likewise.cli.processes import rank_and_size
 from likewise.errors import InputError
 
@@ -20,9 +21,11 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from likewise.datasets import Items, ItemStream
+    from likewise.encoders import Encoder
     from likewise.estimators import NetworkClassifier, SimilarityNetwork
     from likewise.pairs import LargeAnswers, Pairs
 
+NOT_THE_MODELS = ("classes", "encoder", "text", "size", "grey", "seed")  # arguments that a classifier calls otherwise
 MOST_LISTED = 10  # broken files
 MOST_OF_MEMORY = 0.5  # that items or answers may fill: training needs some, and so does the system
 
@@ -33,6 +36,12 @@ class Given:
 
     items: Items
     names: Sequence[str]
+    encoder: Encoder | None = None  # whose features the items are
+
+    @property
+    def encoder_name(self) -> str:
+        """As a classifier takes it."""
+        return "none" if self.encoder is None else str(self.encoder.facts["name"])
 
     @property
     def X(self) -> Any:
@@ -44,6 +53,7 @@ def read_all(stream: ItemStream) -> Given:
     """All items in memory; broken ones are listed."""
     from likewise.datasets.items import collect
 
+    share_out(stream)
     return _given(collect(stream), stream)
 
 
@@ -57,8 +67,11 @@ def read_or_keep(
     from likewise.datasets import keep_on_disk
     from likewise.storage.run_folder import lock_folder
 
+    share_out(stream)
     typer.echo(f"The items stay on disk: they take {stream.n_bytes / 1e9:,.1f} GB in {folder}.")
-    stamp = f"{fitted.stamp(files)} {stream.item_bytes} {strict}"
+    encoder = encoder_of(stream)
+    by = "" if encoder is None else f" {encoder.facts['sha256']}"
+    stamp = f"{fitted.stamp(files)} {stream.item_bytes} {strict}{by}"
     with lock_folder(folder):
         return _given(keep_on_disk(stream, folder, stamp), stream)
 
@@ -72,8 +85,24 @@ def is_too_large(n_bytes: int) -> bool:
 
 
 def _given(items: Items, stream: ItemStream) -> Given:
-    list_broken(stream.broken)
-    return Given(items, stream.names or items.ids)
+    encoder = encoder_of(stream)
+    list_broken(stream.broken, "text" if encoder is not None and encoder.facts["takes"] == "texts" else "image")
+    return Given(items, stream.names or items.ids, encoder)
+
+
+def encoder_of(stream: ItemStream) -> Encoder | None:
+    """The encoder whose features a stream gives, if it is one of features."""
+    from likewise.encoders.stream import EncodedStream
+
+    return stream.encoder if isinstance(stream, EncodedStream) else None
+
+
+def share_out(stream: ItemStream) -> None:
+    """Where items are encoded, in several processes: each of these encodes a part of them."""
+    from likewise.encoders.stream import EncodedStream
+
+    if isinstance(stream, EncodedStream):
+        stream.share_out()
 
 
 def features_or_images(items: Items) -> Any:
@@ -83,11 +112,11 @@ def features_or_images(items: Items) -> Any:
     return inputs.numpy() if isinstance(inputs, Tensor) and inputs.ndim != 4 else inputs
 
 
-def list_broken(broken: Sequence[str]) -> None:
-    """Say on stderr which images were left out: the first ten, and how many."""
+def list_broken(broken: Sequence[str], kind: str = "image") -> None:
+    """Say on stderr which items were left out: the first ten, and how many."""
     if not broken or rank_and_size()[0] > 0:
         return
-    what = "1 image cannot be read and is" if len(broken) == 1 else f"{len(broken):,} images cannot be read and are"
+    what = f"1 {kind} cannot be read and is" if len(broken) == 1 else f"{len(broken):,} {kind}s cannot be read and are"
     typer.echo(f"likewise: warning: {what} left out:", err=True)
     for name in broken[:MOST_LISTED]:
         typer.echo(f"  {name}", err=True)
@@ -159,6 +188,63 @@ def _warn_of_left_out(number: int) -> None:
         warnings.warn(f"{what} of images that cannot be read, and will not be used.", stacklevel=3)
 
 
+def open_to_learn(
+    items: Path,
+    *,
+    encoder: str,
+    text: str | None,
+    size: int,
+    grey: bool,
+    strict: bool,
+    network: str | None = None,
+    device: str = "auto",
+    columns: Sequence[str] = (),
+) -> ItemStream:
+    """Items for a command that learns from them: as an encoder sees them, or as they are."""
+    from likewise.datasets import open_items
+    from likewise.encoders import Encoder
+    from likewise.encoders.stream import open_encoded
+
+    named = text_columns(text)
+    name = encoder_to_learn(encoder, items, named, size=size, grey=grey, network=network)
+    if name is not None:
+        return open_encoded(items, Encoder(name, device=device), text=named, strict=strict, verbose=True)
+    if not columns:
+        _refuse_text(items)
+    return open_items(items, size=size, channels=1 if grey else 3, strict=strict, columns=columns)
+
+
+def encoder_to_learn(
+    encoder: str, items: Path, text: Sequence[str], *, size: int, grey: bool, network: str | None
+) -> str | None:
+    """The encoder for items, which is said; `auto` has one for photos and texts.
+
+    Where a network, another size or grey images are asked for, `auto` leaves images as they are.
+    """
+    from likewise.encoders.choice import choose_encoder, holds_texts
+
+    small = network is not None or grey or size != 32
+    if encoder == "auto" and small and not text and not holds_texts(items):
+        encoder = "none"
+    name, remark = choose_encoder(encoder, items, text)
+    if remark and rank_and_size()[0] == 0:
+        typer.echo(f"likewise: {remark}", err=True)
+    return name
+
+
+def _refuse_text(items: Path) -> None:
+    """Refuse a table with texts among its features, and say what would use them."""
+    from likewise.datasets.table import SUFFIXES
+    from likewise.datasets.texts import text_features
+
+    texts = text_features(items) if items.suffix.lower() in SUFFIXES and items.is_file() else ()
+    if texts:
+        names = ",".join(texts)
+        raise InputError(
+            f"{items} holds text in {', '.join(map(repr, texts))}; learn from it with --text {names}, or leave it out."
+        )
+
+
 def open_for(
     model: NetworkClassifier | SimilarityNetwork,
     path: Path,
@@ -166,17 +252,41 @@ def open_for(
     columns: Sequence[str],
     strict: bool = False,
     chunk: int = 1024,
+    encoder: str | None = None,
 ) -> ItemStream:
-    """Items in the form that the model takes: images of its size, or the columns that it was fitted to."""
+    """Items in the form that the model takes: images of its size, the columns that it was fitted to, or as its encoder
+    sees them. `encoder` says where that one is now; another one is refused.
+    """
     from likewise.datasets import open_items
 
     shape = model.input_form_.shape
+    if model.encoder_ is not None or encoder is not None:
+        from likewise.encoders.stream import open_encoded
+
+        loaded = encoder_for(model, encoder)
+        return open_encoded(path, loaded, text=columns, strict=strict, chunk=chunk, verbose=True)
     if not path.is_dir():
         return open_items(path, columns=columns, chunk=chunk)
     if len(shape) != 3 or shape[0] not in (1, 3) or shape[1] != shape[2]:
         raise InputError(f"{path} is a folder of images, but the model takes {in_words(shape)}; give items like those.")
     channels: Literal[1, 3] = 1 if shape[0] == 1 else 3
     return open_items(path, size=shape[1], channels=channels, strict=strict, chunk=chunk)
+
+
+def encoder_for(model: NetworkClassifier | SimilarityNetwork, given: str | None) -> Encoder:
+    """The encoder that a model was fitted with, where it is said to be now, or by the name that it had."""
+    from likewise.encoders import Encoder
+    from likewise.estimators.encoding import encoder_again, refuse_another
+
+    if model.encoder_ is None:
+        raise InputError(f"The model was fitted without an encoder, and --encoder is {given}; leave --encoder out.")
+    if given is None:
+        found = encoder_again(model)
+        assert found is not None
+        return found
+    loaded = Encoder(given)
+    refuse_another(loaded, model.encoder_)
+    return loaded
 
 
 def check_shape(items: Items, model: NetworkClassifier, path: Path) -> Items:

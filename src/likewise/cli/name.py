@@ -12,7 +12,7 @@ import typer
 from likewise.cli.few_labels import FewLabels, positions, read_few_labels
 from likewise.cli.fitted import columns_of, items_of
 from likewise.cli.items import check_shape, features_or_images, open_for
-from likewise.cli.options import ItemsMoved, RunFolder
+from likewise.cli.options import EncoderMoved, ItemsMoved, RunFolder
 from likewise.cli.places import check_folder, writing
 
 if TYPE_CHECKING:
@@ -23,6 +23,7 @@ def name(
     run: RunFolder,
     labels: Annotated[Path, typer.Option(help="Labels of a few items, .csv or .parquet: id, label.")],
     items: ItemsMoved = None,
+    encoder: EncoderMoved = None,
 ) -> None:
     """Name the classes by a few labelled items."""
     import numpy as np
@@ -32,7 +33,7 @@ def name(
     model = load_classifier(run)
     few = read_few_labels(labels)
     check_folder(run, "RUN")
-    X, told = _inputs(model, run, items, few)
+    X, told = _inputs(model, run, items, few, encoder)
     model.name_classes(X, told)
     with writing(run, "RUN"):
         model.save(run)
@@ -41,7 +42,9 @@ def name(
     typer.echo(f"\nNext:\n  likewise predict {shlex.quote(str(run))} NEW_ITEMS --out predictions.csv")
 
 
-def _inputs(model: NetworkClassifier, run: Path, items: Path | None, few: FewLabels) -> tuple[Any, Any]:
+def _inputs(
+    model: NetworkClassifier, run: Path, items: Path | None, few: FewLabels, encoder: str | None
+) -> tuple[Any, Any]:
     """The labelled items and their labels; of a folder only these are read."""
     import numpy as np
     import torch
@@ -50,8 +53,8 @@ def _inputs(model: NetworkClassifier, run: Path, items: Path | None, few: FewLab
     from likewise.datasets.items import collect
 
     path = items_of(run, items)
-    stream = open_for(model, path, columns=columns_of(run, model))
-    if stream.names:
+    stream = open_for(model, path, columns=columns_of(run, model), encoder=encoder)
+    if stream.names and model.encoder_ is None:
         paths = [str(path / stream.names[place]) for place in positions(few, stream.names, len(stream))]
         channels, size, _ = model.input_form_.shape
         found = load_images(paths, size=size, channels=1 if channels == 1 else 3, strict=False)

@@ -52,6 +52,7 @@ ClusterMethod = Literal[
     "agglomeration",
 ]
 
+ENCODERS = ("auto", "none", "efficientnet-lite0", "minilm", "wordllama")  # that need no further name
 DEVICES = ("auto", "cpu", "mps", "cuda", "cuda:N")
 
 
@@ -103,6 +104,32 @@ OnDisk = Annotated[
     typer.Option("--on-disk", help="Keep the items on disk, in --out; without asking if they take half of the memory."),
 ]
 
+# What pretrained networks see
+EncoderName = Annotated[
+    str,
+    typer.Option(
+        metavar="auto|none|NAME",
+        help="The pretrained network for photos or texts: efficientnet-lite0, minilm, wordllama, timm:NAME, "
+        "torchvision:NAME, open_clip:MODEL/WEIGHTS, hf:NAME, onnx:FILE.",
+        autocompletion=_starting_with(ENCODERS),
+    ),
+]
+EncoderMoved = Annotated[
+    str | None,
+    typer.Option(
+        "--encoder",
+        metavar="NAME",
+        help="The pretrained network that the run was fitted with, if it is not where it was.",
+        show_default=False,
+    ),
+]
+TextColumns = Annotated[
+    str | None,
+    typer.Option(
+        "--text", metavar="COLUMN,...", help="The columns of a table that hold its texts.", show_default=False
+    ),
+]
+
 # How something is learned
 UnitLength = Annotated[
     bool, typer.Option("--unit-length", help="Bring each feature vector to length 1 first, as suits embeddings.")
@@ -130,5 +157,20 @@ Processes = Annotated[int, typer.Option(min=1, help="How many processes of this 
 SyncBatchNorm = Annotated[
     bool, typer.Option("--sync-batch-norm", help="With several processes: batch-norm over the batches of all of them.")
 ]
+
+
+def text_columns(given: str | None) -> tuple[str, ...]:
+    """What --text names.
+
+    >>> text_columns("subject, body"), text_columns(None)
+    (('subject', 'body'), ())
+    """
+    if given is None:
+        return ()
+    names = tuple(name.strip() for name in given.split(","))
+    if not all(names):
+        raise typer.BadParameter(f"--text must name columns, separated by commas, got {given!r}.")
+    return names
+
 
 CLUSTER_METHODS: tuple[str, ...] = get_args(ClusterMethod)

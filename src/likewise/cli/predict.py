@@ -11,8 +11,16 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from likewise.cli.fitted import columns_of
-from likewise.cli.items import check_shape, features_or_images, list_broken, open_for
-from likewise.cli.options import ItemsPath, Processes, RunFolder, Strict
+from likewise.cli.items import check_shape, features_or_images, list_broken, open_for, share_out
+from likewise.cli.options import (
+    EncoderMoved,
+    ItemsPath,
+    Processes,
+    RunFolder,
+    Strict,
+    TextColumns,
+    text_columns,
+)
 from likewise.cli.places import check_file, writing
 from likewise.cli.predictions import prediction_rows, write_csv, write_parquet
 from likewise.cli.processes import take_part
@@ -35,6 +43,8 @@ def predict(
     probabilities: Annotated[
         bool, typer.Option("--probabilities", help="Write the probability of every class, in a column each.")
     ] = False,
+    encoder: EncoderMoved = None,
+    text: TextColumns = None,
     strict: Strict = False,
     batch_size: Annotated[int, typer.Option(min=1, help="Items per batch: so many are in memory.")] = 1000,
     processes: Processes = 1,
@@ -51,7 +61,9 @@ def predict(
     from likewise.storage.atomic_files import open_atomically
 
     model = load_classifier(run)
-    stream = open_for(model, items, columns=columns_of(run, model), strict=strict, chunk=batch_size)
+    columns = text_columns(text) or columns_of(run, model)
+    stream = open_for(model, items, columns=columns, strict=strict, chunk=batch_size, encoder=encoder)
+    share_out(stream)
     tables = _predictions(model, stream, items, every=probabilities)
     if printed:
         n = write_csv(sys.stdout.buffer, tables)

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from likewise.cli.few_labels import find_labels, read_few_labels
-from likewise.cli.fitted import Fit, items_of, items_sha256, read_answers, read_held_out, require_fit
+from likewise.cli.fitted import Fit, columns_of, items_of, items_sha256, read_answers, read_held_out, require_fit
 from likewise.cli.items import Given, check_shape, find_answers, open_for, read_or_keep
-from likewise.cli.options import ItemsMoved, RunFolder
+from likewise.cli.options import EncoderMoved, ItemsMoved, RunFolder
 from likewise.cli.places import check_file, writing
 from likewise.errors import InputError
 
@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 def report(
     run: RunFolder,
     items: ItemsMoved = None,
+    encoder: EncoderMoved = None,
     out: Annotated[
         Path | None, typer.Option(help="Write to this .html file; RUN/report.html by default.", show_default=False)
     ] = None,
@@ -41,7 +42,7 @@ def report(
     path = items_of(run, items)
     model: Any = CategoryDiscoverer.load(run) if fit.command == "discover" else load_classifier(run)
     classifier = model.classifier_ if fit.command == "discover" else model
-    stream = open_for(classifier, path, columns=fit.columns)
+    stream = open_for(classifier, path, columns=columns_of(run, classifier), encoder=encoder)
     given = read_or_keep(stream, run / "items", [path / name for name in stream.names] or [path])
     check_shape(given.items, classifier, path)
     changed = _have_changed(given, fit, path)

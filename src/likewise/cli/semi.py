@@ -10,10 +10,11 @@ import typer
 
 from likewise.cli import fitted
 from likewise.cli.few_labels import LabelledItems, find_labels, positions, read_few_labels
-from likewise.cli.items import Given
+from likewise.cli.items import NOT_THE_MODELS, Given, open_to_learn
 from likewise.cli.options import (
     BatchSize,
     Device,
+    EncoderName,
     Grey,
     ItemsPath,
     LearningRate,
@@ -26,6 +27,7 @@ from likewise.cli.options import (
     Size,
     Strict,
     SyncBatchNorm,
+    TextColumns,
     UnitLength,
 )
 from likewise.cli.processes import take_part
@@ -58,6 +60,8 @@ def semi(
     held_out: Annotated[
         float, typer.Option(min=0, max=0.5, help="The share of the labels that is kept back to measure with.")
     ] = 0.0,
+    encoder: EncoderName = "auto",
+    text: TextColumns = None,
     unit_length: UnitLength = False,
     size: Size = 32,
     grey: Grey = False,
@@ -72,8 +76,6 @@ def semi(
     """Learn classes from a few labels and many items without one."""
     take_part(processes, sync_batch_norm)
 
-    from likewise.datasets import open_items
-
     arguments = {
         "method": method,
         "classes": classes,
@@ -84,6 +86,8 @@ def semi(
         "epsilon": epsilon,
         "held_out": held_out,
         "unit_length": unit_length,
+        "encoder": encoder,
+        "text": text,
         "size": size,
         "grey": grey,
         "seed": seed,
@@ -91,7 +95,16 @@ def semi(
         "precision": precision,
     }
     with open_run(out, "semi", arguments) as run:
-        stream = open_items(items, size=size, channels=1 if grey else 3, strict=strict)
+        stream = open_to_learn(
+            items,
+            encoder=encoder,
+            text=text,
+            size=size,
+            grey=grey,
+            strict=strict,
+            network=network,
+            device=device,
+        )
         few = read_few_labels(labels)
         if stream.names:  # a wrong id is refused before any image is read
             positions(few, stream.names, len(stream), REMEDY)
@@ -116,10 +129,11 @@ def _learn(
 
     y = np.full(len(given.items), "", dtype=object)
     y[placed.positions] = placed.labels
-    stated = {name: value for name, value in arguments.items() if name not in ("classes", "size", "grey", "seed")}
+    stated = {name: value for name, value in arguments.items() if name not in NOT_THE_MODELS}
     model = SemiSupervisedClassifier(
         **stated,
         n_classes=arguments["classes"],
+        encoder=given.encoder_name,
         image_size=arguments["size"],
         random_state=arguments["seed"],
         verbose=True,

@@ -9,21 +9,24 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
 from likewise.cli.fitted import items_sha256
-from likewise.cli.items import Given, in_words
+from likewise.cli.items import Given, in_words, list_broken, share_out
 from likewise.errors import InputError
 
 if TYPE_CHECKING:
     from likewise.datasets import Items, ItemStream
+    from likewise.encoders import Encoder
     from likewise.estimators import SimilarityNetwork
 
 
 @dataclass(frozen=True)
 class Images:
-    """How image files are to be read."""
+    """How image files and texts are to be read."""
 
     size: int
     grey: bool
     strict: bool
+    encoder: Encoder | None = None  # through which they are seen, or texts are
+    text: tuple[str, ...] = ()  # the columns of a table that hold texts
 
     @property
     def channels(self) -> Literal[1, 3]:
@@ -57,11 +60,15 @@ class Teacher:
         return found.hexdigest()
 
 
-def known_files(path: Path) -> list[Path]:
-    """The files that known items are read from: the images of a folder, or the one that was named."""
+def known_files(path: Path, images: Images) -> list[Path]:
+    """The files that known items are read from: the images or texts of a folder, or the one that was named."""
     from likewise.datasets import open_items
+    from likewise.encoders.stream import open_encoded
 
-    return [path] if path.is_file() else [path / name for name in open_items(path).names]
+    if path.is_file():
+        return [path]
+    stream = open_items(path) if images.encoder is None else open_encoded(path, images.encoder)
+    return [path / name for name in stream.names]
 
 
 def saved_files(path: Path) -> list[Path]:
@@ -81,6 +88,10 @@ def open_like_known(unknown: Path, known: Path, images: Images) -> ItemStream:
     from likewise.datasets import open_items
     from likewise.datasets.table import SUFFIXES, feature_columns
 
+    if images.encoder is not None:
+        from likewise.encoders.stream import open_encoded
+
+        return open_encoded(unknown, images.encoder, text=images.text, strict=images.strict, verbose=True)
     columns = feature_columns(known) if known.suffix.lower() in SUFFIXES else ()
     return open_items(unknown, size=images.size, channels=images.channels, strict=images.strict, columns=columns)
 
@@ -107,7 +118,10 @@ def read_known(path: Path, images: Images, grouped: bool) -> Teacher:
     """Labelled items as the teacher; those without a label are left out."""
     from likewise.datasets import load_items
 
-    items = load_items(path, size=images.size, channels=images.channels, strict=images.strict, grouped=grouped)
+    if images.encoder is None:
+        items = load_items(path, size=images.size, channels=images.channels, strict=images.strict, grouped=grouped)
+    else:
+        items = _encoded(path, images, grouped)
     labelled = (items.labels >= 0).nonzero().flatten()
     if not len(labelled):
         how = (
@@ -127,6 +141,19 @@ def read_known(path: Path, images: Images, grouped: bool) -> Teacher:
             "give two or more, and better twenty."
         )
     return Teacher(path, known=items, groups=items.groups() if grouped else None)
+
+
+def _encoded(path: Path, images: Images, grouped: bool) -> Items:
+    from likewise.datasets.items import collect
+    from likewise.encoders.stream import open_encoded
+
+    assert images.encoder is not None
+    options = {"text": images.text, "strict": images.strict, "grouped": grouped}
+    stream = open_encoded(path, images.encoder, **options, verbose=True)  # type: ignore[arg-type]
+    share_out(stream)
+    items = collect(stream)
+    list_broken(stream.broken)
+    return items
 
 
 def check_form(teacher: Teacher, unknown: Path, given: Given) -> None:

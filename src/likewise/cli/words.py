@@ -15,6 +15,9 @@ MOST_CLASSES = 30  # whose sizes are printed
 
 
 def items_in_words(items: Path, given: Given) -> str:
+    if given.encoder is not None:
+        facts = given.encoder.facts
+        return f"{items}: {len(given.items):,} {facts['takes']}, each as {facts['width']:,} features of {facts['name']}"
     return f"{items}: {len(given.items):,} {'images' if given.items.inputs.ndim == 4 else 'items'}"
 
 

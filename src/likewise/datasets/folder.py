@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path, PurePath
 from typing import Literal
 
 import numpy as np
 import torch
+from numpy.typing import NDArray
 
 from likewise.datasets.images import SUFFIXES, ImageFiles
 from likewise.datasets.items import Items, ItemStream
@@ -38,20 +39,32 @@ def list_files(path: Path, grouped: bool = False) -> ImageFiles:
     """The image files below a folder, not yet read."""
     if not path.is_dir():
         raise InputError(f"{path} is not a folder; give the folder that holds the images.")
-    ids = list(_image_files(path))
+    ids = names_below(path, SUFFIXES)
+    if not ids:
+        raise InputError(f"{path} holds no image; its files should end in one of {', '.join(sorted(SUFFIXES))}.")
+    return ImageFiles(ids, *classes_of(ids, levels=2 if grouped else 1), path)
+
+
+def names_below(path: Path, suffixes: frozenset[str]) -> list[str]:
+    """The files below a folder that end so, by their names relative to it, in order; a name must be text."""
+    ids = list(_files(path, suffixes))
     odd = next((name for name in ids if not _is_text(name)), None)
     if odd is not None:
         raise InputError(f"{path / odd}: this name is not UTF-8 text, so that no table can hold it; rename the file.")
-    if not ids:
-        raise InputError(f"{path} holds no image; its files should end in one of {', '.join(sorted(SUFFIXES))}.")
-    levels = 2 if grouped else 1
+    return ids
+
+
+def classes_of(ids: Sequence[str], levels: int = 1) -> tuple[NDArray[np.int64], tuple[str, ...]]:
+    """The class of each file, by the first folders on the way to it, and the names of the classes; -1 without one."""
     classes = ["/".join(name.split("/")[:-1][:levels]) for name in ids]
     names = tuple(sorted(set(classes) - {""}))
     number = {name: index for index, name in enumerate(names)} | {"": -1}
-    return ImageFiles(ids, np.array([number[name] for name in classes]), names, path)
+    return np.array([number[name] for name in classes]), names
 
 
-def _image_files(folder: Path, within: str = "", above: frozenset[Path] = frozenset()) -> Iterator[str]:
+def _files(
+    folder: Path, suffixes: frozenset[str], within: str = "", above: frozenset[Path] = frozenset()
+) -> Iterator[str]:
     """Names relative to the outermost folder: a million of them fit into memory, and as many Paths hardly do."""
     here = folder.resolve()
     if here in above:  # a link back to a folder that we are inside of
@@ -60,8 +73,8 @@ def _image_files(folder: Path, within: str = "", above: frozenset[Path] = frozen
         found = sorted((entry.name, entry.is_dir()) for entry in entries if not entry.name.startswith("."))
     for name, is_folder in found:
         if is_folder:
-            yield from _image_files(folder / name, f"{within}{name}/", above | {here})
-        elif PurePath(name).suffix.lower() in SUFFIXES:
+            yield from _files(folder / name, suffixes, f"{within}{name}/", above | {here})
+        elif PurePath(name).suffix.lower() in suffixes:
             yield within + name
 
 

@@ -33,7 +33,14 @@ class UnreadableImage(Exception):
 
 
 def read_image(file: Path | BinaryIO, size: int, channels: Literal[1, 3]) -> NDArray[np.uint8]:
-    """The picture as (channels, size, size): grey or RGB, upright, transparent parts white, squeezed to a square.
+    """The picture as (channels, size, size): grey or RGB, upright, transparent parts white, squeezed to a square."""
+    plain = read_picture(file, "L" if channels == 1 else "RGB", 2 * size)
+    pixels = np.asarray(plain.resize((size, size), Image.Resampling.BILINEAR))
+    return np.ascontiguousarray(pixels.reshape(size, size, channels).transpose(2, 0, 1))
+
+
+def read_picture(file: Path | BinaryIO, mode: Literal["L", "RGB"], enough: int) -> Image.Image:
+    """The whole picture, upright, transparent parts white; a large JPEG may come smaller, but no side below `enough`.
 
     Whole numbers of more than 8 bits are taken to be from 0 to 65,535 and become bytes by division by 257; floats are
     taken to be from 0 to 1 and become bytes by multiplication with 255. A picture with other values is refused.
@@ -44,18 +51,16 @@ def read_image(file: Path | BinaryIO, size: int, channels: Literal[1, 3]) -> NDA
             warnings.simplefilter("error", Image.DecompressionBombWarning)  # raised while only the header is read
             image = Image.open(file, formats=FORMATS)
         with image as opened:
-            opened.draft(opened.mode, (2 * size, 2 * size))  # a large JPEG is decoded small, many times faster
+            opened.draft(opened.mode, (enough, enough))  # a large JPEG is decoded small, many times faster
             upright = ImageOps.exif_transpose(opened)
             if upright.mode.startswith(DEEP):
                 upright = _in_bytes(upright)
             if "A" in upright.getbands() or "transparency" in upright.info:
                 coloured = upright.convert("RGBA")
                 upright = Image.alpha_composite(Image.new("RGBA", coloured.size, "white"), coloured)
-            plain = upright.convert("L" if channels == 1 else "RGB")
-            pixels = np.asarray(plain.resize((size, size), Image.Resampling.BILINEAR))
+            return upright.convert(mode)
     except Exception as error:  # Pillow's decoders raise whatever they meet: OSError, SyntaxError, struct.error, ...
         raise UnreadableImage(str(error) or type(error).__name__) from error
-    return np.ascontiguousarray(pixels.reshape(size, size, channels).transpose(2, 0, 1))
 
 
 def _in_bytes(image: Image.Image) -> Image.Image:

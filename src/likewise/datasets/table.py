@@ -63,7 +63,7 @@ def feature_columns(path: Path | str) -> tuple[str, ...]:
 
 def label_column(path: Path | str) -> str | None:
     """The column of a table that `load_table` takes for the classes, if it has one."""
-    return _called(LABEL_NAMES, _rows(Path(path)).names)
+    return called(LABEL_NAMES, open_rows(Path(path)).names)
 
 
 @dataclass(frozen=True)
@@ -90,29 +90,36 @@ class _Table:
         return ItemStream(self.n_items, read, item_bytes=4 * len(self.columns))
 
     def labels(self) -> tuple[Tensor, tuple[str, ...]]:
-        if self.label is None:
-            return torch.full((self.n_items,), -1, dtype=torch.int64), ()
-        _, texts = self.rows.read_text([self.label])
-        trimmed = pc.fill_null(pc.utf8_trim_whitespace(texts[self.label].combine_chunks()), "").dictionary_encode()
-        distinct, codes = trimmed.dictionary.to_pylist(), trimmed.indices.to_numpy()
-        labels, names = number_labels(self._classes(distinct, codes), self.rows.path)
-        return labels[torch.from_numpy(codes.astype(np.int64))], names
-
-    def _classes(self, distinct: list[str], codes: NDArray[np.int32]) -> NDArray[Any]:
-        """Integers where all labels are such (2.0, as pandas writes beside an empty value, is 2), else text."""
-        numbers = [as_float(text or "-1") for text in distinct]
-        if any(value is None or EXACT <= abs(value) < np.inf for value in numbers):
-            return np.array(distinct, dtype=np.str_)
-        for code, value in enumerate(numbers):
-            if value is not None and not value.is_integer():
-                where = f"{self.rows.path}, {self.rows.place(int(np.argmax(codes == code)))}"
-                wrong = f"{self.label} must be a class, text or a whole number, got {distinct[code]!r}"
-                raise InputError(f"{where}: {wrong}. Correct it, or rename the column if it is a feature.")
-        return np.array(numbers, dtype=np.int64)
+        return labels_of(self.rows, self.n_items, self.label)
 
 
-def _open(path: Path, columns: Sequence[str]) -> _Table:
-    rows = _rows(path)
+def labels_of(rows: Rows, n_items: int, label: str | None) -> tuple[Tensor, tuple[str, ...]]:
+    """The classes in a column, and their names; -1 for all where there is no such column."""
+    if label is None:
+        return torch.full((n_items,), -1, dtype=torch.int64), ()
+    _, texts = rows.read_text([label])
+    trimmed = pc.fill_null(pc.utf8_trim_whitespace(texts[label].combine_chunks()), "").dictionary_encode()
+    distinct, codes = trimmed.dictionary.to_pylist(), trimmed.indices.to_numpy()
+    labels, names = number_labels(_classes(rows, label, distinct, codes), rows.path)
+    return labels[torch.from_numpy(codes.astype(np.int64))], names
+
+
+def _classes(rows: Rows, label: str, distinct: list[str], codes: NDArray[np.int32]) -> NDArray[Any]:
+    """Integers where all labels are such (2.0, as pandas writes beside an empty value, is 2), else text."""
+    numbers = [as_float(text or "-1") for text in distinct]
+    if any(value is None or EXACT <= abs(value) < np.inf for value in numbers):
+        return np.array(distinct, dtype=np.str_)
+    for code, value in enumerate(numbers):
+        if value is not None and not value.is_integer():
+            where = f"{rows.path}, {rows.place(int(np.argmax(codes == code)))}"
+            wrong = f"{label} must be a class, text or a whole number, got {distinct[code]!r}"
+            raise InputError(f"{where}: {wrong}. Correct it, or rename the column if it is a feature.")
+    return np.array(numbers, dtype=np.int64)
+
+
+def check_columns(rows: Rows, columns: Sequence[str]) -> list[str]:
+    """The other columns, if these are there and none has the name of another."""
+    path = rows.path
     for names, where in ((rows.names, f"{path} has two columns"), (columns, "columns= names twice the column")):
         double = next((name for place, name in enumerate(names) if name in names[:place]), None)
         if double is not None:
@@ -122,10 +129,20 @@ def _open(path: Path, columns: Sequence[str]) -> _Table:
         raise InputError(
             f"{path} has no column {_listed(missing)}, its columns are {_listed(rows.names)}; give a table that has it."
         )
-    others = [name for name in rows.names if name not in columns]
-    label = _called(LABEL_NAMES, others)
+    return [name for name in rows.names if name not in columns]
+
+
+def ids_of(rows: Rows, texts: Any, column: str) -> Any:
+    """The ids in a column that was read as text, an Arrow array."""
+    return own_ids(texts, rows.path, column or "the id", rows.place)
+
+
+def _open(path: Path, columns: Sequence[str]) -> _Table:
+    rows = open_rows(path)
+    others = check_columns(rows, columns)
+    label = called(LABEL_NAMES, others)
     texts = [name for name in others if name in rows.texts and name != label]
-    id_column = _called(ID_NAMES, others)
+    id_column = called(ID_NAMES, others)
     if id_column is None and len(texts) == 1:
         id_column = texts[0]
     features = tuple(columns) or tuple(name for name in others if name not in (id_column, label))
@@ -139,11 +156,11 @@ def _open(path: Path, columns: Sequence[str]) -> _Table:
     n_items, read = rows.read_text([] if id_column is None else [id_column])
     if not n_items:
         raise InputError(f"{path} names its columns but holds no items; give at least one row.")
-    ids = None if id_column is None else own_ids(read[id_column], path, id_column or "the id", rows.place)
+    ids = None if id_column is None else ids_of(rows, read[id_column], id_column)
     return _Table(rows, n_items, ids, label, features)
 
 
-def _rows(path: Path) -> Rows:
+def open_rows(path: Path) -> Rows:
     if not path.is_file():
         raise InputError(f"{path} {'is no file' if path.exists() else 'does not exist'}; give a CSV or Parquet file.")
     if not os.access(path, os.R_OK):
@@ -156,7 +173,7 @@ def _rows(path: Path) -> Rows:
     raise InputError(f"{path} ends neither in .csv nor in .parquet; give a file that does.")
 
 
-def _called(names: Sequence[str], columns: Sequence[str]) -> str | None:
+def called(names: Sequence[str], columns: Sequence[str]) -> str | None:
     return next((column for name in names for column in columns if column.casefold() == name), None)
 
 

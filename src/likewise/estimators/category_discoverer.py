@@ -17,6 +17,7 @@ from torch import Tensor, nn
 
 from likewise.atomic import atomic
 from likewise.errors import InputError
+from likewise.estimators.encoding import Choice, encode_again, encode_to_fit
 from likewise.estimators.inputs import are_images, read_images, seed_of
 from likewise.estimators.pair_classifier import PairClassifier
 from likewise.estimators.saved_discoverer import read_discoverer, write_discoverer
@@ -56,6 +57,8 @@ class CategoryDiscoverer(ClusterMixin, BaseEstimator):  # type: ignore[misc]
     similarity : a `SimilarityNetwork`, fitted before (it is used as it is) or not (it is fitted on `known`); a function
         of two arrays of m items that gives the probability (m,) that they are the same, pair by pair; or a matrix
         (n, n) of such probabilities. By default a new `SimilarityNetwork`.
+    encoder : the pretrained network whose features of photos or texts are learned from, as `PairClassifier` has it;
+        where a `SimilarityNetwork` is given, its own is used.
     epochs : times that the classifier sees each item, in each of two rounds; 0 leaves it at the clusters' prototypes.
     precision : "auto" or "float32", or "bfloat16", which is faster on hardware that has it and rounds to three digits.
     verbose : whether to show progress: a bar on a terminal, else lines, at most one a second.
@@ -83,6 +86,7 @@ class CategoryDiscoverer(ClusterMixin, BaseEstimator):  # type: ignore[misc]
         *,
         max_classes: int = 100,
         similarity: Similarity = None,
+        encoder: Choice = "auto",
         epochs: int = EPOCHS,
         image_size: int = 32,
         device: str = "auto",
@@ -95,6 +99,7 @@ class CategoryDiscoverer(ClusterMixin, BaseEstimator):  # type: ignore[misc]
         self.n_classes = n_classes
         self.max_classes = max_classes
         self.similarity = similarity
+        self.encoder = encoder
         self.epochs = epochs
         self.image_size = image_size
         self.device = device
@@ -172,6 +177,7 @@ class CategoryDiscoverer(ClusterMixin, BaseEstimator):  # type: ignore[misc]
         chosen = self.similarity
         if chosen is None:
             chosen = SimilarityNetwork(
+                encoder=self.encoder,
                 image_size=self.image_size,
                 device=self.device,
                 precision=self.precision,
@@ -223,6 +229,7 @@ class CategoryDiscoverer(ClusterMixin, BaseEstimator):  # type: ignore[misc]
         self.classifier_ = PairClassifier.of_network(
             network, similarity.network_name_, similarity.input_form_, self.number_.estimate, outputs, history
         )
+        self.classifier_.encoder, self.classifier_.encoder_ = similarity.encoder, similarity.encoder_
         if hasattr(self, "feature_names_in_"):
             self.classifier_.feature_names_in_ = self.feature_names_in_
         return outputs
@@ -259,6 +266,7 @@ class CategoryDiscoverer(ClusterMixin, BaseEstimator):  # type: ignore[misc]
         partition = spectral_partition(probability, self.number_.estimate, self.seed_)
         self.classifier_ = PairClassifier(
             self.number_.estimate,
+            encoder=self.encoder,
             image_size=self.image_size,
             device=self.device,
             precision=self.precision,
@@ -287,6 +295,11 @@ class CategoryDiscoverer(ClusterMixin, BaseEstimator):  # type: ignore[misc]
             )
 
     def _inputs(self, X: Any) -> Tensor:
+        if isinstance(self.similarity, SimilarityNetwork):
+            fitted = hasattr(self.similarity, "module_")
+            X = encode_again(self.similarity, X) if fitted else encode_to_fit(clone(self.similarity), X)
+        elif self.similarity is None:
+            X = encode_to_fit(SimilarityNetwork(encoder=self.encoder, image_size=self.image_size), X)
         if are_images(X):
             inputs = read_images(X, self.image_size)
             if len(inputs) < 2:

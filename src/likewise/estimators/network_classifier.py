@@ -13,6 +13,7 @@ from sklearn.base import BaseEstimator, ClassifierMixin, ClassNamePrefixFeatures
 from sklearn.utils.validation import check_is_fitted, column_or_1d, validate_data
 from torch import Tensor, nn
 
+from likewise.estimators.encoding import Choice, encode_again, encode_to_fit
 from likewise.estimators.inputs import (
     InputForm,
     are_images,
@@ -41,10 +42,12 @@ class NetworkClassifier(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Class
     facts_added: ClassVar[dict[str, Any]] = {}  # those that earlier versions did not save, and what stands for them
 
     network: Network
+    encoder: Choice
     image_size: int
     unit_length: bool
     random_state: int | np.random.RandomState | None
     network_: nn.Module
+    encoder_: dict[str, Any] | None  # what is known of the encoder, where there is one
     input_form_: InputForm
     n_outputs_: int
     history_: list[dict[str, float]]
@@ -122,7 +125,13 @@ class NetworkClassifier(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Class
         unit_length = self.unit_length if reset else self.input_form_.unit_length
         return of_unit_length(inputs) if unit_length else inputs
 
+    def _rows(self, X: Any) -> Any:
+        """X as answers speak of it: paths and the index of a DataFrame are ids, but a list of texts has row numbers."""
+        texts = self.encoder_ is not None and self.encoder_["takes"] == "texts"
+        return len(X) if texts and not hasattr(X, "iloc") else X
+
     def _read(self, X: Any, reset: bool) -> Tensor:
+        X = encode_to_fit(self, X) if reset else encode_again(self, X)
         if are_on_disk(X):
             if reset and X.ndim == 2:
                 self.n_features_in_ = X.shape[1]

@@ -57,7 +57,8 @@ def export_onnx(
     Before it is written, the file is run on random items, as many at once as each of `batch_sizes` says: if it differs
     from torch by more than 1e-4, that is an InputError and `path` stays as it was. So does the network, in any case.
     """
-    onnx, onnxruntime, _ = (_package(name) for name in ("onnx", "onnxruntime", "onnxscript"))
+    for name in ("onnx", "onnxruntime", "onnxscript"):  # before any work
+        _package(name)
     path, shape, kept = Path(path), tuple(input_shape), [int(output) for output in outputs]
     mean, std = tuple(map(float, mean)), tuple(map(float, std))
     if images and len(shape) != 3:
@@ -72,18 +73,29 @@ def export_onnx(
         raise InputError(f"{path} is a folder; name the file to write, such as {path / 'model.onnx'}.")
     _check_size(path, sum(each.numel() * each.element_size() for each in (*network.parameters(), *network.buffers())))
 
-    twin = _twin(network)
+    twin = twin_of(network)
     batches = [_random_items(n, shape, mean, std, images) for n in batch_sizes]
     rows = [to_unit_length(batch) if unit_length else batch for batch in batches]
-    expected = [_probabilities(twin, batch, mean, std, kept) for batch in rows]
+    expected = [probabilities_of(twin, batch, mean, std, kept) for batch in rows]
     kind = "uint8: the bytes of the images, 0 to 255" if images else "float32: the features, not normalised"
-    about = {
-        "likewise.classes": json.dumps([str(name) for name in class_names], ensure_ascii=False),
-        "likewise.input": kind,
-        "likewise.version": __version__,
-    }
+    about = metadata(class_names, kind)
     graph = _Classifier(twin, mean, std, unit_length, kept)
-    content = _convert(graph, _random_items(3, shape, mean, std, images), "images" if images else "features", about)
+    example, name = _random_items(3, shape, mean, std, images), "images" if images else "features"
+    return write_checked(path, graph, {name: example}, [{name: batch} for batch in batches], expected, about)
+
+
+def write_checked(
+    path: Path,
+    graph: nn.Module,
+    example: dict[str, Tensor],  # the inputs by their names, in the order of the graph's
+    batches: Sequence[dict[str, Tensor]],
+    expected: Sequence[Tensor],  # the probabilities of each batch
+    about: dict[str, str],
+    dynamic: Sequence[dict[int, Any]] | None = None,  # dimensions of each input that may differ; by default the first
+) -> float:
+    """Write a graph with the output `probabilities`, if it agrees with what is expected; gives their difference."""
+    onnx, onnxruntime, _ = (_package(name) for name in ("onnx", "onnxruntime", "onnxscript"))
+    content = _convert(graph, example, dynamic, about)
     _check_size(path, len(content))
     found = _run(onnx, onnxruntime, content, batches)
     difference = max(float((a - b).abs().max()) for a, b in zip(found, expected, strict=True))
@@ -96,7 +108,16 @@ def export_onnx(
     return difference
 
 
-def _twin(network: nn.Module) -> nn.Module:
+def metadata(class_names: Sequence[str], kind: str) -> dict[str, str]:
+    """What a file says of itself; `kind` is of its input."""
+    return {
+        "likewise.classes": json.dumps([str(name) for name in class_names], ensure_ascii=False),
+        "likewise.input": kind,
+        "likewise.version": __version__,
+    }
+
+
+def twin_of(network: nn.Module) -> nn.Module:
     """A copy on the CPU in evaluation mode: whatever the trace does to it, the network itself stays as it was."""
     try:
         return copy.deepcopy(network).cpu().eval()
@@ -129,7 +150,7 @@ class _Classifier(nn.Module):
         return logits.index_select(1, self.outputs).softmax(1)  # (b, K)
 
 
-def _probabilities(
+def probabilities_of(
     network: nn.Module, items: Tensor, mean: tuple[float, ...], std: tuple[float, ...], outputs: list[int]
 ) -> Tensor:
     """The same by the way of `predict_logits`, as everywhere else in Likewise: what the file must agree with."""
@@ -161,7 +182,9 @@ def _random_items(
     return items * torch.tensor(std).view(by_column) + torch.tensor(mean).view(by_column)
 
 
-def _convert(graph: nn.Module, example: Tensor, name: str, about: dict[str, str]) -> bytes:
+def _convert(
+    graph: nn.Module, example: dict[str, Tensor], dynamic: Sequence[dict[int, Any]] | None, about: dict[str, str]
+) -> bytes:
     """The graph as the bytes of an ONNX file.
 
     It is traced here, and not by `torch.onnx.export`, which would try other ways after a failure: some of them fix the
@@ -170,9 +193,10 @@ def _convert(graph: nn.Module, example: Tensor, name: str, about: dict[str, str]
     batch = torch.export.Dim("batch")
     try:
         with _quiet(), torch.no_grad():
-            traced = torch.export.export(graph, (example,), dynamic_shapes=({0: batch},), strict=False)
+            shapes = tuple(dynamic or [{0: batch}] * len(example))
+            traced = torch.export.export(graph, tuple(example.values()), dynamic_shapes=shapes, strict=False)
             program: Any = torch.onnx.export(
-                traced, dynamo=True, input_names=[name], output_names=["probabilities"], opset_version=OPSET
+                traced, dynamo=True, input_names=list(example), output_names=["probabilities"], opset_version=OPSET
             )
             # Each node carries the lines of source that made it, with the paths of this machine.
             import_module("onnx_ir.passes.common").ClearMetadataAndDocStringPass()(program.model)
@@ -183,15 +207,15 @@ def _convert(graph: nn.Module, example: Tensor, name: str, about: dict[str, str]
     return content
 
 
-def _run(onnx: Any, onnxruntime: Any, content: bytes, batches: list[Tensor]) -> list[Tensor]:
+def _run(onnx: Any, onnxruntime: Any, content: bytes, batches: Sequence[dict[str, Tensor]]) -> list[Tensor]:
     options = onnxruntime.SessionOptions()
     options.intra_op_num_threads = torch.get_num_threads()
     options.log_severity_level = 3  # errors alone
     try:
         onnx.checker.check_model(content, full_check=True)
         session = onnxruntime.InferenceSession(content, options, providers=["CPUExecutionProvider"])
-        name = session.get_inputs()[0].name
-        return [torch.from_numpy(session.run(["probabilities"], {name: batch.numpy()})[0]) for batch in batches]
+        arrays = ({name: part.numpy() for name, part in batch.items()} for batch in batches)
+        return [torch.from_numpy(session.run(["probabilities"], batch)[0]) for batch in arrays]
     except Exception as error:  # their errors have no other class in common
         raise InputError(f"The exported network cannot be run: {_reason(error)}") from error
 

@@ -8,11 +8,12 @@ from typing import Any, ClassVar, Literal, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.metrics import accuracy_score
-from sklearn.utils.validation import column_or_1d
+from sklearn.utils.validation import check_is_fitted, column_or_1d
 from torch import nn
 
 from likewise.atomic import atomic
 from likewise.errors import InputError
+from likewise.estimators.encoding import Choice
 from likewise.estimators.first_fit import fit_first
 from likewise.estimators.increments import Memory, go_on
 from likewise.estimators.inputs import InputForm
@@ -57,6 +58,9 @@ class PairClassifier(NetworkClassifier):
     held_out : the share of the answers that is kept back to measure with. With y nothing is, unless there is patience.
     starts : of random starts, how many to make at most, while more than 1 % of the answers are denied.
     patience : epochs without a better loss of the held-out pairs before a stage ends, with its best weights; 0: never.
+    encoder : the pretrained network whose features of photos or texts are learned from: a name (see
+        `likewise.encoders.load_encoder`), an nn.Module, a function of a list of items, or "none". "auto" has one for
+        photos, images whose shorter side is above 64 pixels, where no network is named. It is remembered and saved.
     augment : "auto" (gentle shifts and turns of images, slight noise on features), None, or an `Augmentation`.
     image_size : the side that images from files are brought to.
     unit_length : whether to bring feature vectors to length 1 before anything else, as suits embeddings that are
@@ -123,6 +127,7 @@ class PairClassifier(NetworkClassifier):
         held_out: float = 0.1,
         starts: int = 3,
         patience: int = 0,
+        encoder: Choice = "auto",
         augment: Augment | Literal["auto"] | None = "auto",
         image_size: int = 32,
         unit_length: bool = False,
@@ -144,6 +149,7 @@ class PairClassifier(NetworkClassifier):
         self.held_out = held_out
         self.starts = starts
         self.patience = patience
+        self.encoder = encoder
         self.augment = augment
         self.image_size = image_size
         self.unit_length = unit_length
@@ -177,7 +183,7 @@ class PairClassifier(NetworkClassifier):
         """
         self._check_parameters()
         inputs = self._inputs(X, reset=True)
-        fit_first(self, inputs, *read_told(X, len(inputs), y, pairs, ids), sample_weight, None)
+        fit_first(self, inputs, *read_told(self._rows(X), len(inputs), y, pairs, ids), sample_weight, None)
         return self
 
     @atomic
@@ -202,7 +208,7 @@ class PairClassifier(NetworkClassifier):
         self._check_parameters()
         first = not hasattr(self, "network_")
         inputs = self._inputs(X, reset=first)
-        labels, answers = read_told(X, len(inputs), y, pairs, ids)
+        labels, answers = read_told(self._rows(X), len(inputs), y, pairs, ids)
         everything = None if classes is None else np.unique(np.asarray(classes))
         if first:
             fit_first(self, inputs, labels, answers, sample_weight, everything)
@@ -223,7 +229,8 @@ class PairClassifier(NetworkClassifier):
     ) -> float:
         """The accuracy on labels y, after the best matching where the classes have no names; or on answers."""
         if isinstance(y, PairTarget) or (y is None and pairs is not None):
-            answers = answers_about(y if pairs is None else pairs, X, ids)
+            check_is_fitted(self)
+            answers = answers_about(y if pairs is None else pairs, self._rows(X), ids)
             return agreement(self, X, answers)
         if y is None:
             raise InputError("score needs y, the classes of the items, or pairs, answers about them.")
@@ -247,7 +254,7 @@ class PairClassifier(NetworkClassifier):
     ) -> Self:
         """A classifier whose network was trained elsewhere; its classes are those of the outputs that items fall in."""
         model = cls(n_outputs, network=network if name == OWN else name, unit_length=form.unit_length)
-        model.input_form_ = form
+        model.input_form_, model.encoder_ = form, None
         model.n_outputs_, model.n_classes_interval_ = n_outputs, None
         model.network_ = model.first_network_ = network
         model.history_, model.noise_, model.unlabelled_ = history, 0.0, False

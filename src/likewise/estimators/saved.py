@@ -17,6 +17,7 @@ from torch import Tensor, nn
 
 from likewise import __version__
 from likewise.errors import InputError
+from likewise.estimators.encoding import FACTS
 from likewise.estimators.inputs import InputForm
 from likewise.estimators.naming import Naming
 from likewise.estimators.starting_network import OwnNetwork, make_own
@@ -69,6 +70,7 @@ def write_classifier(folder: Path, classifier: NetworkClassifier) -> None:
             "network": _network_name(classifier),
             "parameters": plain_parameters(classifier),
             "input": dataclasses.asdict(form),
+            "encoder": classifier.encoder_,
             "columns": getattr(classifier, "feature_names_in_", np.empty(0)).tolist(),
             "n_outputs": classifier.n_outputs_,
             "outputs": classifier.outputs_,
@@ -84,11 +86,12 @@ def write_classifier(folder: Path, classifier: NetworkClassifier) -> None:
 
 def read_classifier(folder: Path, kind: type[Any], network: OwnNetwork | None) -> Any:
     """Read and check; a file that was changed or comes from another version is refused."""
-    record = kind.facts_added | read_record(folder)
+    record = {"encoder": None} | kind.facts_added | read_record(folder)
     if record["kind"] != kind.__name__:
         raise InputError(f"{folder} holds a {record['kind']} and no {kind.__name__}; load it as what it is.")
     path = folder / "classifier.json"
     check_record(record, kind.saved_facts, path, AGAIN)
+    check_encoder(record, path, AGAIN)
     form = read_form(record, path, AGAIN)
     if not 0 < record["n_outputs"] <= LARGEST_INPUT:
         raise InputError(f"{path}: n_outputs cannot be {record['n_outputs']}; {AGAIN}.")
@@ -104,7 +107,7 @@ def read_classifier(folder: Path, kind: type[Any], network: OwnNetwork | None) -
     else:
         own = make_own(network, record["n_outputs"], form.shape)
         model.network_ = put_weights(own, weights, folder / "model.safetensors")
-    model.input_form_ = form
+    model.input_form_, model.encoder_ = form, record["encoder"]
     model.n_outputs_ = record["n_outputs"]
     model._set_naming(naming, np.array(record["outputs"], dtype=np.int64))
     for name in ("history", *kind.saved_facts):
@@ -131,6 +134,13 @@ def read_record(folder: Path) -> dict[str, Any]:
         )
     check_record(record, RECORD, path, AGAIN)
     return record
+
+
+def check_encoder(record: dict[str, Any], path: Path, remedy: str) -> None:
+    """Refuse what is no description of an encoder; None is that there was none."""
+    check_record(record, {"encoder": (dict, None)}, path, remedy)
+    if record["encoder"] is not None:
+        check_record(record["encoder"], FACTS, path, remedy)
 
 
 def read_form(record: dict[str, Any], path: Path, remedy: str) -> InputForm:

@@ -14,6 +14,7 @@ from likewise.errors import InputError
 from likewise.estimators.saved import (
     INPUT,
     OWN,
+    check_encoder,
     network_of,
     plain_parameters,
     read_form,
@@ -65,6 +66,7 @@ def write_similarity(folder: Path, similarity: SimilarityNetwork) -> None:
             "network": similarity.network_name_,
             "parameters": plain_parameters(similarity),
             "input": dataclasses.asdict(form),
+            "encoder": similarity.encoder_,
             "columns": getattr(similarity, "feature_names_in_", np.empty(0)),
             "classes": similarity.classes_,
             "quality": dataclasses.asdict(similarity.quality_),
@@ -86,7 +88,9 @@ def read_similarity(folder: Path, kind: type[Any], network: nn.Module | None) ->
     if not isinstance(record, dict) or record.get("format") != FORMAT:
         raise InputError(f"{path} is not of the format that Likewise {__version__} reads; learn the similarity again.")
     record.setdefault("history", [])  # which earlier versions did not save
+    record.setdefault("encoder", None)
     check_record(record, RECORD, path, AGAIN)
+    check_encoder(record, path, AGAIN)
     _check_lengths(record, path)
     own = record["network"] == OWN
     if own and network is None:
@@ -94,7 +98,7 @@ def read_similarity(folder: Path, kind: type[Any], network: nn.Module | None) ->
     model = with_parameters(kind, record, network, path, AGAIN)
     if not isinstance(model.views, int) or model.views > MOST_VIEWS:
         raise InputError(f"{path}, views must be a whole number up to {MOST_VIEWS}; {AGAIN}.")
-    model.input_form_ = read_form(record, path, AGAIN)
+    model.input_form_, model.encoder_ = read_form(record, path, AGAIN), record["encoder"]
     found_weights = read_weights(weights, record["sha256"], path.name, AGAIN)
     model.module_ = network_of(lambda: model.make_module(model.input_form_, 0), found_weights, weights)
     model.network_name_ = record["network"]

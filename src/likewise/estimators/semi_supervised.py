@@ -15,6 +15,7 @@ from torch.nn.functional import cross_entropy
 
 from likewise.atomic import atomic
 from likewise.errors import InputError
+from likewise.estimators.encoding import Choice
 from likewise.estimators.inputs import InputForm
 from likewise.estimators.naming import known_outputs
 from likewise.estimators.network_classifier import STEPS, NetworkClassifier
@@ -41,6 +42,9 @@ class SemiSupervisedClassifier(NetworkClassifier):
     epochs : of each of the two stages; by default about 640 steps, and at least 10 epochs.
     held_out : the share of the labels that is kept back to measure with.
     epsilon : how far VAT goes from an item, in deviations; by default 8 for an item of 3x32x32 numbers.
+    encoder : the pretrained network whose features of photos or texts are learned from: a name (see
+        `likewise.encoders.load_encoder`), an nn.Module, a function of a list of items, or "none". "auto" has one for
+        photos, images whose shorter side is above 64 pixels, where no network is named. It is remembered and saved.
     augment : "auto" (gentle shifts and turns of images, slight noise on features), None, or an `Augmentation`.
     image_size : the side that images from files are brought to.
     unit_length : whether to bring feature vectors to length 1 before anything else, as suits embeddings that are
@@ -80,6 +84,7 @@ class SemiSupervisedClassifier(NetworkClassifier):
         learning_rate: float = 1e-3,
         held_out: float = 0.0,
         epsilon: float | None = None,
+        encoder: Choice = "auto",
         augment: Augment | Literal["auto"] | None = "auto",
         image_size: int = 32,
         unit_length: bool = False,
@@ -98,6 +103,7 @@ class SemiSupervisedClassifier(NetworkClassifier):
         self.learning_rate = learning_rate
         self.held_out = held_out
         self.epsilon = epsilon
+        self.encoder = encoder
         self.augment = augment
         self.image_size = image_size
         self.unit_length = unit_length

@@ -17,6 +17,7 @@ from torch import Tensor, nn
 from likewise.atomic import atomic
 from likewise.datasets import Augmentation
 from likewise.errors import InputError
+from likewise.estimators.encoding import Choice, encode_again, encode_to_fit
 from likewise.estimators.held_out_classes import Parts, group_of_each_class, hold_out_classes, piles_to_count
 from likewise.estimators.inputs import (
     InputForm,
@@ -67,6 +68,9 @@ class SimilarityNetwork(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseE
     views : how many augmented views of an item a prediction is averaged over.
     adapt : whether batch-norm takes its statistics from the items at hand, where they are a hundred or more: those of
         other classes or another domain are not what it saw in training.
+    encoder : the pretrained network whose features of photos or texts are learned from: a name (see
+        `likewise.encoders.load_encoder`), an nn.Module, a function of a list of items, or "none". "auto" has one for
+        photos, images whose shorter side is above 64 pixels, where no network is named. It is remembered and saved.
     unit_length : whether to bring feature vectors to length 1 before anything else, as suits embeddings that are
         compared by their angle. What is predicted later is treated alike.
     precision : "auto" or "float32", or "bfloat16", which is faster on hardware that has it and rounds to three digits.
@@ -86,6 +90,8 @@ class SimilarityNetwork(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseE
     True
     """
 
+    encoder_: dict[str, Any] | None
+
     def __init__(
         self,
         network: nn.Module | str | None = None,
@@ -99,6 +105,7 @@ class SimilarityNetwork(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseE
         refit: bool = True,
         views: int = 6,
         adapt: bool = True,
+        encoder: Choice = "auto",
         augment: Augment | Literal["auto"] | None = "auto",
         image_size: int = 32,
         unit_length: bool = False,
@@ -119,6 +126,7 @@ class SimilarityNetwork(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseE
         self.refit = refit
         self.views = views
         self.adapt = adapt
+        self.encoder = encoder
         self.augment = augment
         self.image_size = image_size
         self.unit_length = unit_length
@@ -301,6 +309,7 @@ class SimilarityNetwork(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseE
     def _inputs(self, X: Any, reset: bool) -> Tensor:
         if not reset:
             check_is_fitted(self)
+        X = encode_to_fit(self, X) if reset else encode_again(self, X)
         if are_images(X):
             return read_images(X, self.image_size)
         features = validate_data(self, X, reset=reset, dtype=np.float32)

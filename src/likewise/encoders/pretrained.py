@@ -1,0 +1,64 @@
+"""A pretrained network with its preprocessing, in memory: what every kind of encoder is loaded as."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+import torch
+from torch import Tensor, nn
+
+Takes = Literal["photos", "texts", "anything"]
+Precision = Literal["float32", "bfloat16"]
+
+
+class UnusableItem(Exception):
+    """An item that an encoder cannot take; the text says why."""
+
+
+@dataclass(frozen=True, eq=False)
+class Pretrained:
+    """Items in, features out. `facts` is what a saved model remembers of it."""
+
+    name: str  # as `load_encoder` takes it
+    takes: Takes
+    version: str  # of the package that brought it
+    sha256: str  # of its weights; empty where it cannot be known
+    width: int  # of the features; 0 where it is known after the first batch
+    preprocessing: dict[str, Any]  # as JSON holds it
+    prepare: Callable[[Any], Any]  # one item, by a thread: pixels or token ids; raises UnusableItem
+    compute: Callable[[Sequence[Any], torch.device, Precision], Tensor]  # prepared items -> (b, width)
+    length: Callable[[Any], int] | None = None  # of a prepared item, where a batch is padded to its longest
+    network: nn.Module | None = field(default=None, repr=False)  # tensors of prepared items -> (b, width)
+
+    @property
+    def facts(self) -> dict[str, Any]:
+        return {
+            "name": self.name,
+            "takes": self.takes,
+            "version": self.version,
+            "sha256": self.sha256,
+            "width": self.width,
+            "preprocessing": self.preprocessing,
+        }
+
+
+def weights_sha256(network: nn.Module) -> str:
+    """Of the names, types, shapes and values of all parameters and buffers, in the order of their names."""
+    found = hashlib.sha256()
+    for name, value in sorted(network.state_dict().items()):
+        found.update(f"{name} {value.dtype} {tuple(value.shape)}\n".encode())
+        found.update(value.detach().cpu().contiguous().flatten().view(torch.uint8).numpy().data)
+    return found.hexdigest()
+
+
+def run_network(network: nn.Module, inputs: tuple[Tensor, ...], device: torch.device, precision: Precision) -> Tensor:
+    """The network's output as float32 on the CPU."""
+    if device.type != "cpu":
+        network.to(device)
+        inputs = tuple(part.to(device) for part in inputs)
+    with torch.inference_mode(), torch.autocast(device.type, dtype=torch.bfloat16, enabled=precision == "bfloat16"):
+        out: Tensor = network(*inputs)
+    return out.float().cpu()

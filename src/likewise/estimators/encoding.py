@@ -1,0 +1,140 @@
+"""Items through a pretrained encoder on their way into an estimator, which remembers the encoder."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any, Protocol
+
+import numpy as np
+from torch import Tensor
+
+from likewise.datasets import ArrayOnDisk, ImagesOnDisk
+from likewise.encoders import NAMES, PHOTO_ENCODER, Encoder
+from likewise.encoders.choice import WITHOUT, are_photos, spread
+from likewise.encoders.encoder import as_items
+from likewise.encoders.names import Chosen, photo_encoder_is_installed
+from likewise.errors import InputError
+from likewise.pairs import paths_of
+from likewise.storage.records import Form
+
+Choice = Chosen | None  # "auto" and "none" beside the names of encoders; None is none
+SMALL = 32  # pixels that images are brought to by default
+FACTS: Form = {
+    "name": str,
+    "takes": str,
+    "version": str,
+    "sha256": str,
+    "width": int,
+    "preprocessing": dict,
+}
+
+
+class Encoding(Protocol):
+    """What an estimator has that takes an encoder."""
+
+    encoder: Choice
+    network: Any
+    image_size: int
+    encoder_: dict[str, Any] | None  # what is known of the encoder it was fitted with, if it was with one
+
+
+def encode_to_fit(estimator: Encoding, X: Any) -> Any:
+    """The items that an estimator is fitted to, as features where it has an encoder, which it remembers."""
+    encoder = _choose(estimator, X)
+    if encoder is None:
+        estimator.encoder_ = None
+        return X
+    features = features_of(encoder, X)
+    estimator.encoder_ = encoder.facts | {"width": int(features.shape[1])}
+    return features
+
+
+def encode_again(estimator: Encoding, X: Any) -> Any:
+    """Items as those that the estimator was fitted to."""
+    encoder = encoder_again(estimator)
+    return X if encoder is None else features_of(encoder, X)
+
+
+def encoder_again(estimator: Encoding) -> Encoder | None:
+    """The encoder that an estimator was fitted with, found by its name, or given again; another one is refused."""
+    facts = estimator.encoder_
+    if facts is None:
+        return None
+    if estimator.encoder is not None and not isinstance(estimator.encoder, str):
+        found = Encoder(estimator.encoder)
+    elif facts["name"] in NAMES or {":", "@"} & set(facts["name"]):
+        found = Encoder(facts["name"])
+    else:
+        raise InputError(
+            f"The model was fitted with an encoder of your own, {facts['name']}; give it: set_params(encoder=...)."
+        )
+    refuse_another(found, facts)
+    return found
+
+
+def _choose(estimator: Encoding, X: Any) -> Encoder | None:
+    """ "auto" is the encoder of photos, for such, where neither a network nor another size of images is named."""
+    encoder = estimator.encoder
+    if encoder is None or (isinstance(encoder, str) and encoder == "none"):
+        return None
+    if not isinstance(encoder, str) or encoder != "auto":
+        return Encoder(encoder)
+    if estimator.network is not None or estimator.image_size != SMALL or not _are_photos(X):
+        return None
+    if photo_encoder_is_installed():
+        return Encoder(PHOTO_ENCODER)
+    warnings.warn(WITHOUT, stacklevel=5)
+    return None
+
+
+def refuse_another(found: Encoder, facts: dict[str, Any]) -> None:
+    """Refuse an encoder whose weights or preprocessing are not those that a model was fitted with."""
+    here = found.facts
+    known = f"The model was fitted with the encoder {facts['name']} (sha256 {facts['sha256'][:12] or 'unknown'})"
+    remedy = f"use that one, version {facts['version']}," if facts["version"] else "use that one,"
+    for name, what in (("takes", "takes"), ("width", "has a width of"), ("sha256", "has weights of sha256")):
+        if here[name] != facts[name] and not (name == "width" and not here[name]):
+            value = here[name][:12] if name == "sha256" else here[name]
+            raise InputError(f"{known}, and {here['name']} {what} {value or 'unknown'}; {remedy} or fit again.")
+    if here["preprocessing"] != facts["preprocessing"]:
+        raise InputError(f"{known}, and {here['name']} prepares its items otherwise; {remedy} or fit again.")
+
+
+def features_of(encoder: Encoder, X: Any) -> Any:
+    """The features of items; features that the encoder gave before are taken as they are."""
+    if encoder.pretrained.takes == "anything":
+        return encoder.transform(X)
+    if not are_features(X):
+        return encoder.transform(as_items(X, encoder.pretrained))
+    width = X.shape[1]
+    if width != encoder.pretrained.width:
+        raise InputError(
+            f"X has {width} features, and the encoder {encoder.pretrained.name} gives {encoder.pretrained.width}; give "
+            f"{encoder.pretrained.takes}, or what this encoder gave for them."
+        )
+    return X
+
+
+def are_features(X: Any) -> bool:
+    """Whether X holds numbers (n, d): an array, a tensor, an array on disk, or a DataFrame of numbers."""
+    if hasattr(X, "iloc"):
+        kinds = [np.dtype("O") if not isinstance(kind, np.dtype) else kind for kind in np.atleast_1d(X.dtypes)]
+        return X.ndim == 2 and all(kind.kind in "fiub" for kind in kinds)
+    if isinstance(X, ArrayOnDisk | Tensor):
+        return X.ndim == 2
+    return isinstance(X, np.ndarray) and X.ndim == 2 and X.dtype.kind in "fiub"
+
+
+def _are_photos(X: Any) -> bool:
+    if isinstance(X, ArrayOnDisk | ImagesOnDisk):
+        return False
+    paths = paths_of(X)
+    if paths is not None:
+        return are_photos(spread(paths))
+    shape: tuple[int, ...] = tuple(getattr(X, "shape", ()))
+    if len(shape) == 3:
+        return are_photos([np.empty((0, *shape[1:]))])
+    if len(shape) != 4:
+        return False
+    sides = shape[1:3] if shape[3] <= 4 < shape[1] else shape[2:]  # the channels may be last
+    return are_photos([np.empty((0, *sides))])
