@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 from likewise.errors import InputError
 from likewise.estimators import CategoryDiscoverer, PairClassifier, SemiSupervisedClassifier
 from likewise.estimators.partial_labels import is_labelled
-from likewise.pairs import Ids, Pairs, PairTarget, answers_about
+from likewise.pairs import Ids, Pairs, PairTarget, answers_about, paths_of
 from likewise.pairs.items_of import own_ids
 from likewise.reporting.answers_page import report_answers
 from likewise.reporting.classes import ClassifiedItems
@@ -80,7 +80,7 @@ def report(
     """
     path = Path(out)
     shown = previews_of(X) if previews is None else previews
-    texts = previews is None and isinstance(shown, list)  # which are too long for names
+    texts = isinstance(shown, list) and paths_of(X) == shown  # too long for names
     items = _classified(model, X, ids if ids is not None or texts else own_ids(X), shown)
     if isinstance(model, SemiSupervisedClassifier):
         if labels is None:
