@@ -6,12 +6,12 @@ import numpy as np
 import pytest
 from scipy.sparse import csr_array
 
-from likewise.clustering.geometry import Geometry, Means, Neighbours, Sphere, diffusion, shared_neighbours
+from likewise.clustering.geometry import Geometry, Means, Neighbours, Sphere, diffusion, nearest, shared_neighbours
 from likewise.clustering.lsc import unit_rows
 
 RANDOM = np.random.default_rng(0)
 ROWS = unit_rows(RANDOM.normal(size=(30, 4)))
-GRAPH = shared_neighbours(ROWS, 5)
+GRAPH = shared_neighbours(nearest(ROWS, 5))
 GEOMETRIES = [Means(ROWS, 3.0), Sphere(ROWS, 3.0), Neighbours(GRAPH, 3.0)]
 
 
@@ -66,7 +66,7 @@ def test_a_place_is_worth_what_the_objective_gains_by_it(geometry: Geometry) -> 
 
 
 def test_neighbours_in_common_weigh_the_edges() -> None:
-    graph = shared_neighbours(np.array([[0.0], [1.0], [2.0], [10.0], [11.0], [12.0]]), 2).toarray()
+    graph = shared_neighbours(nearest(np.array([[0.0], [1.0], [2.0], [10.0], [11.0], [12.0]]), 2)).toarray()
     assert (graph == graph.T).all()
     assert (graph[:3, 3:] == 0).all()
     assert graph[:3, :3] == pytest.approx((1 - np.eye(3)) / 2)  # all three share all, and each has the degree 2

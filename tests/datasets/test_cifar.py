@@ -14,8 +14,8 @@ import pytest
 import torch
 
 from likewise.datasets import load
+from likewise.datasets.augment import channel_statistics
 from likewise.datasets.cifar import CIFAR10, CIFAR100, Layout
-from likewise.datasets.statistics import channel_statistics
 from likewise.errors import InputError
 
 ROWS = 2  # in each file

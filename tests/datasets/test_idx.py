@@ -13,8 +13,8 @@ import pytest
 import torch
 
 from likewise.datasets import load, load_idx
+from likewise.datasets.augment import channel_statistics
 from likewise.datasets.idx import FASHION_MNIST_MEAN, FASHION_MNIST_STD, MNIST_MEAN, MNIST_STD, read_idx
-from likewise.datasets.statistics import channel_statistics
 from likewise.errors import InputError
 
 IMAGES = np.random.default_rng(0).integers(0, 256, (7, 4, 3), dtype=np.uint8)

@@ -10,7 +10,7 @@ from PIL import Image
 
 from likewise.datasets import NAMES, load, load_items
 from likewise.datasets.download import survey
-from likewise.datasets.places import data_folder
+from likewise.datasets.source_files import data_folder
 from likewise.errors import InputError
 
 

@@ -22,13 +22,13 @@ from likewise.paper.ablation import (
     PLAIN,
     VOLUME,
     AblationEntry,
+    ablation_section,
     balanced,
     select_ablation,
     sharpened,
     spread_out,
     voluminous,
 )
-from likewise.paper.ablation_section import ablation_section
 from likewise.paper.recipe import Recipe, Treatment
 from likewise.paper.records import Record, write_record
 from likewise.training.settings import Settings

@@ -16,8 +16,14 @@ from likewise.landscape import Surface, rank_correlation, share_below
 from likewise.networks import build
 from likewise.paper import landscape
 from likewise.paper.entries import select
-from likewise.paper.landscape import LandscapeRecord, surface_path
-from likewise.paper.landscape_section import draw_landscape, figure_path, landscape_figures, landscape_section
+from likewise.paper.landscape import (
+    LandscapeRecord,
+    draw_landscape,
+    figure_path,
+    landscape_figures,
+    landscape_section,
+    surface_path,
+)
 from likewise.paper.recipe import recipes
 from likewise.paper.records import write_record
 from likewise.training import Settings, train_labelled

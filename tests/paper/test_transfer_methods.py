@@ -13,7 +13,7 @@ import torch
 from numpy.typing import NDArray
 
 from likewise.clustering import METHODS as RIVALS
-from likewise.clustering import KMeans, skms_kernel
+from likewise.clustering import KMeans, skms
 from likewise.datasets import Items
 from likewise.estimators import CategoryDiscoverer, SimilarityNetwork
 from likewise.networks import SimilarityModule, build
@@ -199,13 +199,13 @@ def test_a_kernel_is_searched_to_its_end_or_stopped_early(
 ) -> None:
     say(monkeypatch, labels[:, None] == labels)
     asked: list[int | None] = []
-    learn = skms_kernel.learn_metric
+    learn = skms.learn_metric
 
     def noted(*arguments: Any, early_stopping: int | None, **options: Any) -> Any:
         asked.append(early_stopping)
         return learn(*arguments, early_stopping=early_stopping, **options)
 
-    monkeypatch.setattr(skms_kernel, "learn_metric", noted)
+    monkeypatch.setattr(skms, "learn_metric", noted)
     told(method, "true", task)
     assert asked == [steps]
 

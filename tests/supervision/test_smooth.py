@@ -6,6 +6,7 @@ import math
 from typing import NamedTuple
 
 import numpy as np
+import pytest
 import torch
 from torch import Tensor, nn
 
@@ -58,6 +59,24 @@ def test_a_class_out_of_use_comes_back() -> None:
     loss.backward()
     assert network.bias.grad is not None
     assert network.bias.grad[0] > 0 > network.bias.grad[1]
+
+
+def test_neighbours_count_as_the_same_with_a_doubt() -> None:
+    torch.manual_seed(0)
+    network = nn.Linear(3, 4)
+    x, near = torch.randn(5, 3), torch.randn(5, 3)
+    known = AnswerKnowledge(Pairs.from_arrays([(0, 1)], [1]).index(5))
+    losses = []
+    for neighbours in (None, lambda index: near[index]):
+        torch.manual_seed(1)  # for the direction that smoothness begins from
+        loss, _ = smooth_objective(known, radius=0.05, neighbours=neighbours)(network, Items(x, torch.arange(5)))
+        losses.append(loss.item())
+    here, there = ([_softmax(row) for row in network(rows).detach().double().numpy()] for rows in (x, near))
+    expected = [
+        -0.3 * math.log(0.05 + 0.9 * sum(a * b for a, b in zip(*two, strict=True)))
+        for two in zip(here, there, strict=True)
+    ]
+    assert losses[1] - losses[0] == pytest.approx(np.mean(expected), abs=1e-5)
 
 
 def _softmax(logits: np.ndarray) -> np.ndarray:

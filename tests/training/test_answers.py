@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 import torch
-from torch import nn
+from torch import Tensor, nn
 
 from likewise import Pairs
 from likewise.criteria import MatrixTable
@@ -61,15 +61,19 @@ def test_items_that_were_not_grouped_are_learned_by_smoothness(monkeypatch: pyte
     """Two of three items are in no group; the border between two classes lies where no items are."""
     monkeypatch.setattr(grouping, "ITEMS", 80)
     monkeypatch.setattr(grouping, "MOST_ITEMS", 80)
-    radii = []
+    made = []
 
-    def spy(known: Known, radius: float, *, flip: float) -> Objective:
-        radii.append(radius)
-        return smooth_objective(known, radius, flip=flip)
+    def spy(
+        known: Known, radius: float, *, neighbours: Callable[[Tensor], Tensor] | None, **options: float
+    ) -> Objective:
+        made.append((radius, neighbours is not None))
+        assert neighbours is None or neighbours(torch.arange(5)).shape == (5, 2)
+        return smooth_objective(known, radius, neighbours=neighbours, **options)
 
     monkeypatch.setattr(answers, "smooth_objective", spy)
     learned = learn(grouped=K, pairs=Pairs.from_labels(LABELS[:70], n=150).index(len(LABELS)))
-    assert radii == [pytest.approx(answers.SURROUNDINGS * PILE.spacing(0))]
+    radius = pytest.approx(answers.SURROUNDINGS * PILE.spacing(0))
+    assert made == [(radius, False), (radius, True)]
     assert learned.grouped
     assert acc(learned.network) > 0.97
 

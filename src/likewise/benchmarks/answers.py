@@ -19,7 +19,7 @@ from torch import Tensor, nn
 from likewise.benchmarks.measure import Outcome
 from likewise.datasets import load, load_feature_set
 from likewise.datasets.download import survey
-from likewise.datasets.places import find
+from likewise.datasets.source_files import find
 from likewise.estimators import PairClassifier
 from likewise.pairs import Pairs
 from likewise.storage.machine import machine

@@ -33,7 +33,7 @@ def get(
 def list_sets(data: Data = None) -> None:
     """Show which sets are there, and where."""
     from likewise.datasets.download import survey
-    from likewise.datasets.places import get_command
+    from likewise.datasets.source_files import get_command
 
     typer.echo("digits        embedded in scikit-learn")
     for found in survey(data):

@@ -27,7 +27,7 @@ from likewise.cli.options import (
     UnitLength,
     text_columns,
 )
-from likewise.cli.predictions import prediction_rows, write_csv
+from likewise.cli.predict import prediction_rows, write_csv
 from likewise.cli.processes import take_part
 from likewise.cli.run import open_run
 from likewise.cli.teacher import (

@@ -13,7 +13,7 @@ import typer
 from likewise.cli.items import list_broken
 from likewise.cli.options import Device, EncoderName, ItemsPath, Processes, Strict, TextColumns, text_columns
 from likewise.cli.places import check_file, writing
-from likewise.cli.predictions import write_parquet
+from likewise.cli.predict import write_parquet
 from likewise.cli.processes import take_part
 from likewise.errors import InputError
 

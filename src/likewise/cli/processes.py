@@ -1,10 +1,14 @@
-"""One command in several processes: started by torchrun, or on one machine by the command itself with --processes."""
+"""One command in several processes: started by torchrun, or on one machine by the command itself with --processes.
+
+The processes meet as torchrun's do, at a store that the parent keeps at a port the system chose. They are not started
+by torch's launcher, which moves them out of reach of Ctrl-C and ends those that are still at work 30 seconds after one
+failed or was interrupted: a step and its checkpoint may take longer, and each is to say why it ends.
+"""
 
 from __future__ import annotations
 
 import os
 import signal
-import socket
 import subprocess
 import sys
 import threading
@@ -23,7 +27,7 @@ PARENT = "LIKEWISE_PARENT"  # the process that started this one
 GRACE = 5.0  # seconds that the other processes have to end by themselves after one has failed
 LOST = (
     "another process of this job died, or did not answer in time, so that the run stopped. "
-    "Run the same command again to go on from the last checkpoint."
+    "Run the same command again to resume from the last checkpoint."
 )
 
 
@@ -88,8 +92,11 @@ def quiet_unless_first() -> Iterator[None]:
 
 def start(processes: int) -> int:
     """Run this same command in so many processes; gives their exit code, and says so where one of them was killed."""
-    shared = os.environ | {"WORLD_SIZE": str(processes), "MASTER_ADDR": "127.0.0.1", "MASTER_PORT": str(_free_port())}
-    shared[PARENT] = str(os.getpid())
+    from torch.distributed import TCPStore  # type: ignore[attr-defined]
+
+    store = TCPStore("127.0.0.1", 0, is_master=True, wait_for_workers=False)  # to be kept while they run
+    shared = os.environ | {"WORLD_SIZE": str(processes), "MASTER_ADDR": "127.0.0.1", "MASTER_PORT": str(store.port)}
+    shared |= {"TORCHELASTIC_USE_AGENT_STORE": "True", "TORCHELASTIC_RESTART_COUNT": "0", PARENT: str(os.getpid())}
     shared.setdefault("OMP_NUM_THREADS", str(max(1, (os.cpu_count() or 1) // processes)))
     command = [sys.executable, "-m", "likewise", *sys.argv[1:]]
     handlers = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
@@ -113,7 +120,7 @@ def start(processes: int) -> int:
     name = signal.Signals(-code).name
     typer.echo(
         f"likewise: process {rank + 1} of {processes} was killed ({name}), and the others were stopped. "
-        "Run the same command again to go on from the last checkpoint.",
+        "Run the same command again to resume from the last checkpoint.",
         err=True,
     )
     return 1
@@ -142,9 +149,3 @@ def _end(started: Sequence[subprocess.Popen[bytes]]) -> None:
         if process.poll() is None:
             process.kill()
         process.wait()
-
-
-def _free_port() -> int:
-    with socket.socket() as found:
-        found.bind(("127.0.0.1", 0))
-        return int(found.getsockname()[1])

@@ -26,7 +26,7 @@ from sklearn.utils import check_random_state
 
 from likewise.atomic import atomic
 from likewise.clustering.constraints import Contradictions, Floats, Ints, read_constraints
-from likewise.clustering.geometry import Geometry, Means, Neighbours, Sphere, diffusion, shared_neighbours
+from likewise.clustering.geometry import Geometry, Means, Neighbours, Sphere, diffusion, nearest, shared_neighbours
 from likewise.clustering.joining import FIRST_WRONG, Odds, clusters_after, join_groups, mean_field, move_groups
 from likewise.clustering.k_means import fit_centres
 from likewise.clustering.lsc import unit_rows
@@ -149,7 +149,7 @@ def candidates(spaces: Mapping[str, Space], n_clusters: int, seed: int, *, start
     for name, space in spaces.items():
         n = len(space)
         rows = principal_rows(space, seed)
-        graph = shared_neighbours(rows, NEIGHBOURS)
+        graph = shared_neighbours(nearest(rows, NEIGHBOURS))
         places = {
             "diffusion": diffusion(graph, 2 * n_clusters),  # first: without answers it was found to be the best
             "directions": unit_rows(rows[:, : max(50, 2 * n_clusters)]),

@@ -40,9 +40,7 @@ def corrected(rows: Floats, posterior: Floats, odds: Odds, out_of_fold: Bools, w
     """
     if len(odds) < LEAST_ANSWERS:
         return posterior
-    x = rows - rows.mean(axis=0)
-    x *= np.sqrt(SCALE / max(float((x**2).sum(axis=1).mean()), 1e-12))
-    x = np.concatenate([x, np.ones((len(x), 1))], axis=1)  # (n, d + 1)
+    x = scaled(rows)
     first = model_of_partition(x, posterior)
     fold = np.random.default_rng(seed).permutation(len(odds)) % FOLDS
     together = np.zeros((len(STRENGTHS), len(odds)), dtype=np.bool_)  # the items of each answer, out of fold
@@ -61,6 +59,13 @@ def corrected(rows: Floats, posterior: Floats, odds: Odds, out_of_fold: Bools, w
     for strength in STRENGTHS[: best + 1]:
         model = everything.fit(model, first, strength)
     return np.asarray(softmax(x @ model, axis=1))
+
+
+def scaled(rows: Floats) -> Floats:
+    """(n, d + 1) The rows about their mean, in a common scale, and a 1."""
+    x = rows - rows.mean(axis=0)
+    x *= np.sqrt(SCALE / max(float((x**2).sum(axis=1).mean()), 1e-12))
+    return np.concatenate([x, np.ones((len(x), 1))], axis=1)
 
 
 def in_one_cluster(scores: Floats, odds: Odds) -> Bools:

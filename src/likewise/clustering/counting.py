@@ -34,7 +34,7 @@ from likewise.clustering.agglomeration import (
     small_clusters,
 )
 from likewise.clustering.constraints import Floats, Ints
-from likewise.clustering.geometry import Neighbours, shared_neighbours
+from likewise.clustering.geometry import Neighbours, nearest, shared_neighbours
 from likewise.clustering.joining import FIRST_WRONG, Odds, join_groups
 from likewise.evaluation import NumberOfClasses
 
@@ -83,7 +83,7 @@ def _communities(space: Space, seed: int) -> int:
     n, rows = len(space), principal_rows(space, seed)
     fine = small_clusters(rows, SMALL, 2, seed)
     n_fine = int(fine.max()) + 1
-    graph = Neighbours(shared_neighbours(rows, NEIGHBOURS), 1.0)
+    graph = Neighbours(shared_neighbours(nearest(rows, NEIGHBOURS)), 1.0)
     return n_fine - len(join_groups(graph, fine, n_fine, csr_array((n, n)), 1, least=0.0))
 
 

@@ -178,17 +178,22 @@ def members(labels: Ints, n_groups: int) -> csr_array:
     return csr_array((np.ones(n), labels, np.arange(n + 1)), shape=(n, n_groups))
 
 
-def shared_neighbours(rows: Floats, neighbours: int) -> csr_array:
-    """(n, n) The neighbour graph, each edge weighed by the share of neighbours in common, and by the degrees' roots.
+def nearest(rows: Floats, neighbours: int) -> Ints:
+    """(n, k) The nearest other rows of each, nearest first."""
+    k = min(neighbours, len(rows) - 1)
+    near = NearestNeighbors(n_neighbors=k, algorithm="brute").fit(rows.astype(np.float32)).kneighbors()[1]
+    return np.asarray(near, dtype=np.int64)
+
+
+def shared_neighbours(near: Ints) -> csr_array:
+    """(n, n) The graph of neighbours (n, k), each edge weighed by the share in common, and by the degrees' roots.
 
         S_ij = |N_i and N_j| / |N_i or N_j|  where one of i, j is near the other,     G = D^-1/2 S D^-1/2
 
     N_i is i with its nearest items. Two items of one class have neighbours in common more often than two that happen to
     be near (Jarvis and Patrick, 1973).
     """
-    n = len(rows)
-    k = min(neighbours, n - 1)
-    near = NearestNeighbors(n_neighbors=k, algorithm="brute").fit(rows.astype(np.float32)).kneighbors()[1]
+    n, k = near.shape
     near = np.concatenate([np.arange(n)[:, None], near], axis=1)  # (n, k + 1)
     one_way = csr_array((np.ones(near.size), near.ravel(), np.arange(0, near.size + 1, k + 1)), shape=(n, n))
     common = (one_way @ one_way.T).multiply(one_way.maximum(one_way.T)).tocsr()

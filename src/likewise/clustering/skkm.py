@@ -17,7 +17,7 @@ from likewise.atomic import atomic
 from likewise.clustering.constraints import Contradictions, read_constraints
 from likewise.clustering.kernel_k_means import kernel_k_means
 from likewise.clustering.method import ABOVE_0, COUNT, FROM_0, SHARE, Rules, Seed, check_items, or_none, warn_unless
-from likewise.clustering.skms_kernel import learn_kernel
+from likewise.clustering.skms import learn_kernel
 from likewise.pairs import Pairs
 
 
@@ -26,7 +26,7 @@ class SKKm(ClusterMixin, BaseEstimator):  # type: ignore[misc]
 
     Parameters
     ----------
-    gamma : what a pair pays for being out of its bound, beside the kernel's change; see skms_kernel.py.
+    gamma : what a pair pays for being out of its bound, beside the kernel's change; see skms.py.
     energy : the share of the Gaussian kernel's eigenvalues that is kept.
     max_steps, tol : of the search for the kernel; the gradient's entries at the end, relative to the start.
     early_stopping : a regulariser that the publication does not have. The search goes without preconditioning and ends

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from likewise.datasets.arrays import image_tensor, load_arrays
-from likewise.datasets.augment import Augmentation, Jitter, Strong, normalise
+from likewise.datasets.augment import Augmentation, Jitter, Strong, channel_statistics, column_statistics, normalise
 from likewise.datasets.cifar import load_cifar10, load_cifar100
 from likewise.datasets.digits import load_digits
 from likewise.datasets.feature_set import load_feature_set
@@ -16,7 +16,6 @@ from likewise.datasets.images import ImageFiles, load_images
 from likewise.datasets.items import DataSet, Items, ItemStream, in_pieces
 from likewise.datasets.omniglot import OMNIGLOT_MEAN, OMNIGLOT_STD, load_omniglot
 from likewise.datasets.on_disk import ArrayOnDisk, ImagesOnDisk, UnitLengthOnDisk, keep_on_disk, to_unit_length
-from likewise.datasets.statistics import channel_statistics, column_statistics
 from likewise.datasets.stream import load_items, open_items
 from likewise.datasets.table import load_table
 from likewise.errors import InputError

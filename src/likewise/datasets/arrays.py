@@ -26,7 +26,7 @@ from torch import Tensor
 
 from likewise.datasets.items import Items, ItemStream
 from likewise.datasets.labels import number_labels, own_ids
-from likewise.datasets.unpacking import most_unpacked
+from likewise.datasets.source_files import most_unpacked
 from likewise.errors import InputError
 
 INPUT_KEYS = ("x", "X", "images", "features")

@@ -15,8 +15,7 @@ import numpy as np
 import torch
 
 from likewise.datasets.items import DataSet, Items
-from likewise.datasets.places import find, get_again, locate
-from likewise.datasets.unpacking import Gunzipped, leads_outside
+from likewise.datasets.source_files import Gunzipped, find, get_again, leads_outside, locate
 from likewise.errors import InputError
 
 PIXELS = 3 * 32 * 32

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import torch
 
+from likewise.datasets.augment import channel_statistics
 from likewise.datasets.items import DataSet, Items
-from likewise.datasets.statistics import channel_statistics
 
 
 def load_digits() -> DataSet:

@@ -20,7 +20,7 @@ from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TimeR
 
 from likewise.datasets.cifar import CIFAR10, CIFAR100
 from likewise.datasets.idx import MNIST_FILES
-from likewise.datasets.places import data_folder, find
+from likewise.datasets.source_files import data_folder, find
 from likewise.errors import InputError
 
 # How far a download has come: a bar on a terminal, a line every tenth of the way elsewhere.

@@ -9,8 +9,8 @@ import torch
 from torch.nn.functional import normalize
 
 from likewise.datasets.arrays import load_arrays
+from likewise.datasets.augment import column_statistics
 from likewise.datasets.items import DataSet
-from likewise.datasets.statistics import column_statistics
 from likewise.errors import InputError
 
 

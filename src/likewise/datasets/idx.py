@@ -14,10 +14,9 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
+from likewise.datasets.augment import channel_statistics
 from likewise.datasets.items import DataSet, Items
-from likewise.datasets.places import get_again, locate
-from likewise.datasets.statistics import channel_statistics
-from likewise.datasets.unpacking import gunzip
+from likewise.datasets.source_files import get_again, gunzip, locate
 from likewise.errors import InputError
 
 MNIST_MEAN, MNIST_STD = (0.1307,), (0.3081,)

@@ -12,7 +12,7 @@ import numpy as np
 
 from likewise.datasets.folder import list_files
 from likewise.datasets.images import ImageFiles
-from likewise.datasets.places import data_folder, find
+from likewise.datasets.source_files import data_folder, find
 from likewise.errors import InputError
 
 

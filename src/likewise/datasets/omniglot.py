@@ -15,8 +15,7 @@ from numpy.typing import NDArray
 
 from likewise.datasets.images import UnreadableImage, read_image
 from likewise.datasets.items import Items
-from likewise.datasets.places import find, get_again, locate
-from likewise.datasets.unpacking import leads_outside
+from likewise.datasets.source_files import find, get_again, leads_outside, locate
 from likewise.errors import InputError
 
 # What the method's authors normalise with, ink high; at 32 x 32 the two parts measure 0.078 / 0.223 and 0.084 / 0.231.

@@ -50,7 +50,7 @@ class PairClassifier(NetworkClassifier):
     unlabelled : whether a second stage uses the pairs that nobody answered, through pseudo-similarity; its outcome is
         dropped where it is worse on held-out answers, by more than two standard errors; and after clear groups unless
         it is better by as much. In a table of more than 10,000 items it keeps the borders of classes away from items,
-        and its outcome is dropped where it is worse.
+        once with neighbours taken to be the same and once without, and what is worse is dropped.
     noise : how answers may be wrong. "auto": each annotator has rates of false "same" and false "different", and all
         answers are judged together with the network's outputs, in turns with the training; what follows from chains of
         answers is used only where none looks wrong. "annotators": the same rates, but each pair is judged alone.

@@ -21,7 +21,7 @@ from sklearn.metrics import roc_auc_score
 from torch import nn
 
 from likewise.datasets import DataSet, Items, column_statistics, load, load_feature_set
-from likewise.datasets.places import data_folder, find
+from likewise.datasets.source_files import data_folder, find
 from likewise.errors import InputError
 from likewise.estimators import PairClassifier
 from likewise.estimators.inputs import GENTLE
@@ -110,7 +110,7 @@ def run_trial(trial: Trial, data: DataSet, drawn: Drawn, runs: Path) -> AnswersR
         first_accuracy=percent(accuracy(first.test, match_outputs(first.train))),
         accuracy=percent(accuracy(last.test, match_outputs(last.train))),
         unlabelled_kept=classifier.unlabelled_,
-        starts=len(stages.keys() - {"unlabelled"}),
+        starts=sum(not name.startswith("unlabelled") for name in stages),
         flipped=int(drawn.wrong.sum()),
         rate=round(classifier.noise_, 6),
         held_out=len(classifier.held_out_),

@@ -7,17 +7,17 @@ from itertools import groupby
 from pathlib import Path
 from statistics import mean, stdev
 
-from likewise.paper.ablation_section import ablation_section
+from likewise.paper.ablation import ablation_section
 from likewise.paper.answers_section import answers_section
 from likewise.paper.eci_pp_section import eci_pp_section
 from likewise.paper.entries import NO_TREATMENT
-from likewise.paper.landscape_section import landscape_section
+from likewise.paper.landscape import landscape_section
 from likewise.paper.markdown import machines, notes, table
 from likewise.paper.noise_section import noise_section
 from likewise.paper.recipe import recipes
 from likewise.paper.records import Record, read_records
 from likewise.paper.spherepair_section import spherepair_section
-from likewise.paper.table4_section import table4_section
+from likewise.paper.table4 import table4_section
 from likewise.paper.transfer_section import table2_section, table3_section
 
 INTRODUCTION = """\

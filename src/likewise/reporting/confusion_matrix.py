@@ -103,8 +103,8 @@ def compare_with_labels(
 
     Classes and labels that have no name in common are matched in any case.
 
-    >>> found = compare_with_labels(("class 0", "class 1"), np.array([0, 0, 1]), ("b", "b", "a"), by_name=False)
-    >>> found.hits, found.n
+    >>> comparison = compare_with_labels(("class 0", "class 1"), np.array([0, 0, 1]), ("b", "b", "a"), by_name=False)
+    >>> comparison.hits, comparison.n
     (3, 3)
     """
     names, codes = np.unique(np.array([str(label) for label in labels]), return_inverse=True)

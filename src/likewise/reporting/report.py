@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from likewise.errors import InputError
 from likewise.estimators import CategoryDiscoverer, PairClassifier, SemiSupervisedClassifier
-from likewise.estimators.partial_labels import is_labelled
+from likewise.estimators.semi_supervised import is_labelled
 from likewise.pairs import Ids, Pairs, PairTarget, answers_about, paths_of
 from likewise.pairs.items_of import own_ids
 from likewise.reporting.answers_page import report_answers
@@ -104,8 +104,8 @@ def _classified(model: Any, X: Any, ids: Ids | None, previews: Previews | None) 
         naming, probabilities = model.classifier_.naming_, model.predict_proba(X)  # (n, n_classes_)
         titled = naming.columns[naming.columns >= 0].tolist()
         place = np.array([titled.index(output) for output in model.outputs_])  # of each class among the titles
-        found = model.labels_ if len(model.labels_) == len(probabilities) else probabilities.argmax(1)
-        outputs, sure = place[found], probabilities[np.arange(len(found)), found]
+        classes = model.labels_ if len(model.labels_) == len(probabilities) else probabilities.argmax(1)
+        outputs, sure = place[classes], probabilities[np.arange(len(classes)), classes]
     elif isinstance(model, PairClassifier | SemiSupervisedClassifier):
         naming = model.naming_
         probabilities = model.predict_proba(X)[:, naming.columns >= 0]  # (n, classes)

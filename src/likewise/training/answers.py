@@ -20,7 +20,7 @@ import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal, NamedTuple, cast
+from typing import Literal, NamedTuple
 
 import numpy as np
 import torch
@@ -32,21 +32,21 @@ from likewise.networks import Linear
 from likewise.pairs import Pairs
 from likewise.supervision import (
     AnsweringNetwork,
-    ConfusedNetwork,
     EvidenceKnowledge,
     Known,
     RecentOutputs,
     answers_objective,
-    confusion_objective,
     joint_objective,
     named_objective,
     smooth_objective,
 )
 from likewise.training.batches import Order
+from likewise.training.confusion import learn_confusion
 from likewise.training.discovery import prototype_layer
 from likewise.training.grouping import Grouping, GroupOrder, group_items, items_to_look_at, seen_by
 from likewise.training.judging import ErrorRates, answer_loss, held_out_scores, inner, judged, rate_of
 from likewise.training.loop import OnEpoch, train
+from likewise.training.neighbourhood import Neighbourhood, room_for
 from likewise.training.orders import LEAST_STEPS, AnswerOrder
 from likewise.training.pile import Pile
 from likewise.training.precision import Objective
@@ -55,7 +55,7 @@ from likewise.training.turns import Judgement, known_by_answers, learn_in_turns
 
 GROUP_STEPS, STEPS = 400, 640  # of a round of groups, and of the other stages, at least
 VISITS_OF_STARTS, VISITS = 10, 4  # at least: of answered items in a start, and of answers in the unlabelled stage
-SMOOTH_BATCH, SMOOTH_VISITS, SMOOTH_MOST = 4, 12, 3000  # of the smooth stage: batches in one, visits of items, steps
+SMOOTH_BATCH, SMOOTH_VISITS, SMOOTH_MOST = 4, 4, 1000  # of the smooth stage: batches in one, visits of items, steps
 SURROUNDINGS = 0.1  # of the distance between neighbours: how far around an item the classes are not to change
 GENTLE_RATE = 0.2  # of the learning rate, for unlabelled pairs after clear groups: at the full rate they are forgotten
 WRONG_ANSWERS = 0.01  # a start with more of them is tried again: two of ten classes merged deny 2 % of the differences
@@ -117,7 +117,7 @@ class Learner:
         rate: float = 1.0,
     ) -> Stage:
         """Train the model in place for so many steps or, where the user said so, epochs, at a part of the rate."""
-        number = 2 if name == "unlabelled" else 1
+        number = 2 if name.startswith("unlabelled") else 1
         settings = self.settings
         result = train(
             model,
@@ -176,22 +176,27 @@ def learn_answers(
     """Learn from answers; with a folder `run`, each stage has its own in it, and a killed run goes on where it was."""
     learner = Learner(pile, pairs, held_out, settings, epochs, flip, run, config, progress, on_epoch)
     best, clear, made = None, False, 0
+    said = pairs if said is None else said
+    n_items, looked_at = len(pile.inputs), len(items_to_look_at(said, len(pile.inputs), settings.seed))
+    around = None
+    if grouped and room_for(pile) > looked_at:
+        around = Neighbourhood.of(pile, items_to_look_at(said, n_items, settings.seed, room_for(pile)), settings.seed)
     if grouped:
-        best, clear = learn_groups(learner, network(settings.seed), pairs if said is None else said, grouped)
+        best, clear = learn_groups(learner, network(settings.seed), said, grouped, around)
     if best is None or not clear:
         if turns == "joint" and isinstance(known, EvidenceKnowledge):
-            known = known_by_answers(pairs if said is None else said)
+            known = known_by_answers(said)
         start, made = learn_starts(learner, network, known, starts)
         if best is None or learner.gain(start.model, best.model) > 0:
             best, clear = start, False
     judgement, confusion = None, None
     if turns == "confusion":
-        best, confusion = learn_confusion(learner, best, known, clear)
+        best, confusion = learn_confusion(learner, best, known, rate=GENTLE_RATE if clear else 1.0)
     elif turns is not None:
         best, judgement = learn_in_turns(
             learner,
             best,
-            pairs if said is None else said,
+            said,
             joint=turns == "joint",
             clear=clear,
             teach_classes=lambda *given: teach_classes(learner, "answers", *given),
@@ -200,13 +205,13 @@ def learn_answers(
         known = judgement.known or known
     first = best
     if unlabelled and not (clear and len(held_out) < 2):  # nothing could speak for it
-        unseen = len(pile.inputs) > len(items_to_look_at(pairs, len(pile.inputs), settings.seed))
-        if unseen and pile.inputs.ndim == 2:
-            stage, least = learn_smoothly(learner, first, known), 0.0
+        if n_items > looked_at and pile.inputs.ndim == 2:
+            stages, least = learn_smoothly(learner, first, known, around), 0.0
         else:
-            stage, least = learn_views(learner, first, known, clear), CHANCE if clear else -CHANCE
-        if learner.gain(stage.model, first.model) > least:
-            best = stage
+            stages, least = [learn_views(learner, first, known, clear)], CHANCE if clear else -CHANCE
+        for stage in stages:
+            if learner.gain(stage.model, best.model) > least:
+                best = stage
     return Learned(
         inner(best.model),
         best.history,
@@ -221,15 +226,20 @@ def learn_answers(
     )
 
 
-def learn_groups(learner: Learner, network: nn.Module, said: Pairs, n_groups: int) -> tuple[Stage, bool]:
-    """Teach the network groups of the items, and then those that it sees; gives also whether they are clear."""
+def learn_groups(
+    learner: Learner, network: nn.Module, said: Pairs, n_groups: int, around: Neighbourhood | None
+) -> tuple[Stage, bool]:
+    """Teach the network groups of the items, and then those that it sees; gives also whether they are clear.
+
+    In a neighbourhood the groups are of all items at once, and what the network sees of them adds nothing.
+    """
     pile, settings = learner.pile, learner.settings
-    grouping = group_items(pile, said, n_groups, settings.seed)
+    grouping = group_items(pile, said, n_groups, settings.seed, around=around)
     clear = grouping.is_clear
     if isinstance(network, Linear):
         start_at_prototypes(network, pile, grouping)
     stage = teach_classes(learner, "groups", network, grouping, 1, None)
-    if clear and not isinstance(network, Linear):  # which sees the items as they are
+    if clear and around is None and not isinstance(network, Linear):  # which sees the items as they are
         grouping = group_items(pile, said, n_groups, settings.seed, network)
         again = teach_classes(learner, "groups", copy.deepcopy(network), grouping, 2, stage)
         if learner.gain(again.model, network) > -CHANCE:
@@ -257,24 +267,6 @@ def teach_answers(
     steps = max(GROUP_STEPS, math.ceil(VISITS * len(pairs) / order.n_pairs))
     title = f"answers, round {turn}"
     return learner.train(model, answers_objective(known), order, steps, f"answers-{turn}", title, before, rate=rate)
-
-
-def learn_confusion(
-    learner: Learner, first: Stage, known: Known, clear: bool
-) -> tuple[Stage, NDArray[np.float64] | None]:
-    """Learn which classes are mixed up, and the network with it; B is None where held-out answers speak against it."""
-    settings, pairs = learner.settings, learner.pairs
-    model = copy.deepcopy(inner(first.model))
-    confused = ConfusedNetwork(model, learner.pile.logits(model, pairs.items[:1]).shape[1])
-    order = AnswerOrder(_ends(pairs), len(learner.pile.inputs), settings.batch_size, seed=settings.seed)
-    steps = max(STEPS, math.ceil(VISITS * len(pairs) / order.n_pairs))
-    objective = cast(Objective, confusion_objective(known, len(pairs)))
-    rate = GENTLE_RATE if clear else 1.0
-    stage = learner.train(confused, objective, order, steps, "confusion", "classes mixed up", first, rate=rate)
-    wrapped = learner.answering(model, rate_of(first.model, learner.flip))
-    if learner.gain(wrapped, first.model) <= -CHANCE:
-        return first, None
-    return Stage(wrapped, stage.history), confused.confusion.detach().double().numpy()
 
 
 @torch.no_grad()
@@ -329,15 +321,26 @@ def learn_views(learner: Learner, first: Stage, known: Known, clear: bool) -> St
     return learner.train(model, objective, order, steps, "unlabelled", "unlabelled pairs", first, rate=rate)
 
 
-def learn_smoothly(learner: Learner, first: Stage, known: Known) -> Stage:
-    """Go on with all items, around each of which the classes are not to change."""
+def learn_smoothly(learner: Learner, first: Stage, known: Known, around: Neighbourhood | None) -> list[Stage]:
+    """Go on with all items, around each of which the classes are not to change; and again, nor between neighbours."""
     pile, pairs, settings = learner.pile, learner.pairs, learner.settings
     batch_size = SMOOTH_BATCH * settings.batch_size
     order = AnswerOrder(_ends(pairs), len(pile.inputs), batch_size, seed=settings.seed, answered=0.5)
-    objective = smooth_objective(known, SURROUNDINGS * pile.spacing(settings.seed), flip=learner.flip or 0.0)
+    radius = SURROUNDINGS * pile.spacing(settings.seed)
     steps = min(max(STEPS, math.ceil(SMOOTH_VISITS * len(pile.inputs) / batch_size)), SMOOTH_MOST)
-    model = copy.deepcopy(first.model)
-    return learner.train(model, objective, order, steps, "unlabelled", "unlabelled items", first)
+    ways = {"unlabelled": None} if around is None else {"unlabelled": None, "unlabelled-near": around.neighbours(pile)}
+    return [
+        learner.train(
+            copy.deepcopy(first.model),
+            smooth_objective(known, radius, flip=learner.flip or 0.0, neighbours=neighbours),
+            order,
+            steps,
+            name,
+            "unlabelled items" if neighbours is None else "unlabelled items with their neighbours",
+            first,
+        )
+        for name, neighbours in ways.items()
+    ]
 
 
 def _ends(pairs: Pairs) -> Tensor:

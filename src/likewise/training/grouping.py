@@ -24,6 +24,7 @@ from likewise.clustering.correction import corrected
 from likewise.clustering.joining import Odds
 from likewise.distributed import from_first
 from likewise.pairs import Pairs
+from likewise.training.neighbourhood import Neighbourhood
 from likewise.training.orders import shuffled_steps
 from likewise.training.pile import Pile
 from likewise.training.predict import features_of
@@ -72,20 +73,33 @@ class GroupOrder:
         return list(self.items[rows])
 
 
-def group_items(pile: Pile, pairs: Pairs, n_groups: int, seed: int, network: nn.Module | None = None) -> Grouping:
+def group_items(
+    pile: Pile,
+    pairs: Pairs,
+    n_groups: int,
+    seed: int,
+    network: nn.Module | None = None,
+    around: Neighbourhood | None = None,
+) -> Grouping:
     """Group the items as they are or, with a network, as it sees them; the first process does it for all.
 
-    All items are looked at, or those of as many answers as there is room for, and others at random up to 10,000.
+    All items are looked at, or those of as many answers as there is room for, and others at random up to 10,000. With
+    a neighbourhood, the groups are spread to all its items, and the answers correct them there.
     """
 
     def decide() -> list[list[float]]:
         items = items_to_look_at(pairs, len(pile.inputs), seed)
         spaces = spaces_of(pile, items) if network is None else {"network": seen_by(network, pile, items)}
+        if around is not None:
+            spaces["walk"] = around.places_of(items)
         there = among(pairs, items)
         found, odds = agglomerated(spaces, there, min(n_groups, len(items)), seed)
-        rows = principal_rows(next(iter(spaces.values())), seed)
         posterior = without_fragments(found.posterior, odds)
-        posterior = corrected(rows, posterior, odds, found.together, found.wrong, seed)
+        if around is None:
+            rows = principal_rows(next(iter(spaces.values())), seed)
+            posterior = corrected(rows, posterior, odds, found.together, found.wrong, seed)
+        else:
+            items, posterior = around.items, around.spread(items, posterior, odds, found.wrong, seed)
         return [items.tolist(), posterior.argmax(1).tolist(), posterior.max(1).tolist(), [found.contrast, found.wrong]]
 
     items, groups, sure, (contrast, wrong) = from_first(decide)
@@ -116,10 +130,10 @@ def agglomerated(
     return found, odds
 
 
-def items_to_look_at(pairs: Pairs, n_items: int, seed: int) -> Ints:
-    """In rising order: those of random answers first, then any."""
+def items_to_look_at(pairs: Pairs, n_items: int, seed: int, least: int | None = None) -> Ints:
+    """In rising order: those of random answers first, then any; with `least` as many, which hold the others."""
     random = np.random.default_rng(seed)
-    most = min(max(ITEMS, len(pairs.items)), MOST_ITEMS)
+    most = max(min(max(ITEMS, len(pairs.items)), MOST_ITEMS), least or 0)
     if n_items <= most:
         return np.arange(n_items)
     order = random.permutation(len(pairs))

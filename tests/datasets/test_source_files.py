@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from likewise.datasets import load_arrays, unpacking
+from likewise.datasets import load_arrays, source_files
 from likewise.datasets.cifar import CIFAR10, load_cifar10
 from likewise.datasets.idx import read_idx
 from likewise.errors import InputError
@@ -19,7 +19,7 @@ from likewise.errors import InputError
 @pytest.fixture
 def small(monkeypatch: pytest.MonkeyPatch) -> None:
     """Any file may unpack to a megabyte, and not to a gigabyte."""
-    monkeypatch.setattr(unpacking, "ALWAYS", 2**20)
+    monkeypatch.setattr(source_files, "ALWAYS", 2**20)
 
 
 @pytest.mark.usefixtures("small")
@@ -27,7 +27,7 @@ def test_a_gzip_bomb_is_given_up(tmp_path: Path) -> None:
     path = tmp_path / "labels.gz"
     path.write_bytes(gzip.compress(bytes(2**25)))
     with pytest.raises(OSError, match="it unpacks to more than "):
-        unpacking.gunzip(path)
+        source_files.gunzip(path)
     with pytest.raises(InputError, match=r"cannot be read \(it unpacks to more than .* bytes\); replace it"):
         read_idx(path, 1)
     (tmp_path / CIFAR10.archive).write_bytes(path.read_bytes())
@@ -46,7 +46,7 @@ def test_an_npz_bomb_is_given_up(tmp_path: Path) -> None:
 def test_what_an_honest_file_unpacks_to_is_kept(tmp_path: Path) -> None:
     noise = np.random.default_rng(0).bytes(2**21)
     (tmp_path / "a.gz").write_bytes(gzip.compress(noise))
-    assert unpacking.gunzip(tmp_path / "a.gz") == noise
+    assert source_files.gunzip(tmp_path / "a.gz") == noise
 
 
 def test_a_header_that_promises_terabytes_asks_for_no_memory(tmp_path: Path) -> None:
