@@ -49,7 +49,14 @@ SURE_OUTLIER = 0.01  # for all items together: how likely one is called an outli
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Posterior:
-    """What all answers say together; see `Pairs.posterior`."""
+    """What all answers say together; see `Pairs.posterior`.
+
+    >>> from likewise.pairs import Pairs
+    >>> pairs = Pairs.from_arrays([("a", "b"), ("b", "c"), ("a", "c")], [1, 1, 0], weight=[3, 2, 1])
+    >>> posterior = pairs.posterior(n_classes=3, rates=(0.1, 0.1))
+    >>> posterior.least_credible(1)  # a = b and b = c weigh more than a != c
+    array([2])
+    """
 
     pairs: Pairs
     same: Floats  # (m,) the probability that the two items of each answer are the same

@@ -54,7 +54,15 @@ class Told(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Rates:
-    """The rates of each annotator, with 95 % intervals."""
+    """The rates of each annotator, with 95 % intervals.
+
+    >>> from likewise.pairs import Pairs
+    >>> index_pairs = [(0, 1), (0, 1), (1, 2), (1, 2), (0, 2), (0, 2)]
+    >>> pairs = Pairs.from_arrays(index_pairs, [1, 1, 1, 0, 1, 0], annotator=[*"ababab"])
+    >>> rates = pairs.posterior(n_classes=2).rates
+    >>> rates.annotators, rates.n_answers
+    (('a', 'b'), array([3, 3]))
+    """
 
     annotators: tuple[str, ...]  # one without a name where nobody is named
     n_answers: Ints  # (A,) that say something

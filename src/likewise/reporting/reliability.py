@@ -28,7 +28,13 @@ KNOWN_PAIRS = PairKind("Share that is the same", "Number of pairs", "held-out pa
 
 
 def reliability_diagram(calibration: Calibration, *, size: Size = WIDE, kind: PairKind = ANSWERS) -> Figure:
-    """The share of "same" and the number of pairs in each bin; with a 95 % interval where pairs are independent."""
+    """The share of "same" and the number of pairs in each bin; with a 95 % interval where pairs are independent.
+
+    >>> from likewise.evaluation import calibration
+    >>> figure = reliability_diagram(calibration([0.1, 0.2, 0.9], [0, 0, 1]))
+    >>> len(figure.axes)
+    2
+    """
     figure, (shares, counts) = new_figure(2, size)
     filled = np.flatnonzero(calibration.count)
     predicted, observed = calibration.predicted[filled], calibration.observed[filled]

@@ -145,6 +145,7 @@ class AnswerKnowledge:
 class EvidenceKnowledge(AnswerKnowledge):
     """P(same) of answered pairs by their answers alone (see `evidence`); nothing follows from chains of them.
 
+    >>> from likewise.pairs import evidence
     >>> pairs = Pairs.from_arrays([(0, 1), (1, 2)], [1, 0])
     >>> known = EvidenceKnowledge(evidence(pairs, np.array([0.2]), np.array([0.1])))
     >>> known.among([0, 1]).tile(slice(0, 1), slice(1, 2)).different.round(decimals=3)  # d / (1 - e + d)
@@ -208,6 +209,14 @@ def answers_objective(
     and the rest have their pseudo-similarity. `flip` is the rate of wrong answers; an `AnsweringNetwork` has
     its own, and in `EvidenceKnowledge` it is weighed already. Where answers may be wrong, the second MCL does not lean
     on them.
+
+    >>> from likewise import Pairs
+    >>> from likewise.training import Batch
+    >>> known = AnswerKnowledge(Pairs.from_arrays([(0, 1), (1, 2)], [1, 0]))
+    >>> batch = Batch(torch.randn(3, 5), torch.full((3,), -1), torch.arange(3))
+    >>> loss, logits = answers_objective(known)(nn.Linear(5, 2), batch)
+    >>> loss.shape, logits.shape
+    (torch.Size([]), torch.Size([3, 2]))
     """
     is_evidence = isinstance(known, EvidenceKnowledge)
 

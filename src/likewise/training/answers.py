@@ -231,7 +231,8 @@ def learn_groups(
 ) -> tuple[Stage, bool]:
     """Teach the network groups of the items, and then those that it sees; gives also whether they are clear.
 
-    In a neighbourhood the groups are of all items at once, and what the network sees of them adds nothing.
+    In a neighbourhood the groups are of all items at once, and there is no second round; whether one would pay was not
+    measured.
     """
     pile, settings = learner.pile, learner.settings
     grouping = group_items(pile, said, n_groups, settings.seed, around=around)

@@ -44,7 +44,17 @@ OnEpoch = Callable[[dict[str, float]], object]  # is shown each row of the histo
 
 @dataclass
 class TrainingResult:
-    """What a run gives back; the network itself is trained in place."""
+    """What a run gives back; the network itself is trained in place.
+
+    >>> from likewise.networks import build
+    >>> from likewise.supervision import label_objective
+    >>> from likewise.training import TensorBatches
+    >>> batches = TensorBatches(torch.randn(20, 3), torch.arange(20) % 2, batch_size=10)
+    >>> objective = label_objective(nn.CrossEntropyLoss())
+    >>> result = train(build("linear", 2, (3,)), batches, objective, Settings(epochs=3), n_classes=2, progress=False)
+    >>> len(result.history), result.confusion.sum()
+    (3, np.int64(20))
+    """
 
     history: list[dict[str, float]]  # one row an epoch
     settings: Settings  # as used: precision and device are no longer "auto"
@@ -113,6 +123,15 @@ def train(
     In a job of several processes (see `likewise.distributed.join`) all of them call `train` alike. Each has its rows of
     every batch, the loss and the steps are those of the whole batch, and the first process alone writes to the folder,
     which all must be able to read. Such a run may go on with another number of processes.
+
+    >>> from likewise.networks import build
+    >>> from likewise.supervision import label_objective
+    >>> from likewise.training import TensorBatches
+    >>> batches = TensorBatches(torch.randn(20, 3), torch.arange(20) % 2, batch_size=10)
+    >>> objective = label_objective(nn.CrossEntropyLoss())
+    >>> result = train(build("linear", 2, (3,)), batches, objective, Settings(epochs=3), progress=False)
+    >>> [row["epoch"] for row in result.history]
+    [1, 2, 3]
     """
     folder = None if run is None else Path(run)
     if isinstance(batches, DataLoader | Dataset):
