@@ -1,10 +1,13 @@
 """Learn classes from listed same-or-different answers, in a plain torch loop with any network.
 
-Run it with `python examples/pairs_in_torch.py`: 10,000 answers about pairs of handwritten digits, no class label. Only
-the last line looks at the labels, to see what was learned.
+Run it with `python examples/pairs_in_torch.py`, or with a number of epochs: `python examples/pairs_in_torch.py 5`.
+There are 10,000 answers about pairs of handwritten digits, and no class label. Only the last line looks at the labels,
+to see what was learned.
 """
 
 from __future__ import annotations
+
+import sys
 
 import torch
 from torch import nn
@@ -13,6 +16,7 @@ from likewise import MCL
 from likewise.datasets import load, normalise
 from likewise.evaluation import confusion, match_outputs, scores
 
+epochs = int(sys.argv[1]) if len(sys.argv) > 1 else 20
 torch.manual_seed(0)
 digits = load("digits")
 images = normalise(digits.train.inputs, digits.mean, digits.std)  # (n, 1, 8, 8)
@@ -35,7 +39,7 @@ network = nn.Sequential(
 optimizer = torch.optim.Adam(network.parameters(), lr=2e-3)
 criterion = MCL()
 
-for epoch in range(20):
+for epoch in range(epochs):
     for chosen in torch.randperm(len(pairs)).split(500):
         items, rows = pairs[chosen].unique(return_inverse=True)  # each picture goes through the network once
         loss = criterion(network(images[items]), same[chosen], pairs=rows)

@@ -134,7 +134,12 @@ def joint_targets(
     memory: Tensor | None = None,
     least: int = 1,
 ) -> Tensor:
-    """The output that each item of the batch should have, int64 (b,), -1 where nothing says so; see `joint_mcl`."""
+    """The output that each item of the batch should have, int64 (b,), -1 where nothing says so; see `joint_mcl`.
+
+    >>> logits = torch.tensor([[0.1, 0.0], [0.2, 0.0], [0.0, 0.1]])  # hardly trained
+    >>> joint_targets(logits, torch.tensor([5, 5, 7]))
+    tensor([0, 0, 1])
+    """
     before = 0 if memory is None else len(memory)
     everything = logits.detach() if memory is None else torch.cat([memory.detach().to(logits), logits.detach()])
     taking_part, target, rows = read_call(everything, same, pairs, None, self_pairs=False)

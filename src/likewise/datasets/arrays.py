@@ -44,6 +44,13 @@ def load_arrays(path: Path | str) -> Items:
     Images are uint8 of shape (n, H, W), (n, H, W, C) or (n, C, H, W); features are numbers of shape (n, d). An .npz has
     them under x, X, images or features, and may have labels under y or labels: integers (-1 or -100 where unknown) or
     text, and ids under ids: integers or text, for each item its own.
+
+    >>> import tempfile
+    >>> file = Path(tempfile.mkdtemp()) / "items.npz"
+    >>> np.savez(file, X=np.eye(3), y=["ant", "bee", "ant"])
+    >>> items = load_arrays(file)
+    >>> items.inputs.shape, items.labels, items.class_names
+    (torch.Size([3, 3]), tensor([0, 1, 0]), ('ant', 'bee'))
     """
     arrays = _open(Path(path))
     return arrays.part(0, len(arrays.inputs))

@@ -19,6 +19,14 @@ def load_feature_set(path: Path | str, *, unseen: int = 10) -> DataSet:
 
     The last `unseen` rows of each class, in the order of the file, are the test set, and all rows before them the
     training set. So the split is stratified and never changes.
+
+    >>> import tempfile
+    >>> import numpy as np
+    >>> file = Path(tempfile.mkdtemp()) / "features.npz"
+    >>> np.savez(file, X=np.arange(1, 13).reshape(6, 2), y=[0, 0, 0, 1, 1, 1])
+    >>> data = load_feature_set(file, unseen=1)
+    >>> len(data.train), len(data.test)
+    (4, 2)
     """
     path = Path(path)
     items = load_arrays(path)

@@ -26,6 +26,16 @@ def load_folder(
     first two are, as in Greek/alpha/1.png. Files in `path` itself are labelled -1. The ids are the paths relative to
     `path`. Hidden files and folders are passed over. Images that cannot be read are left out with one warning, or, with
     `strict`, are an InputError.
+
+    >>> import tempfile
+    >>> from PIL import Image
+    >>> folder = Path(tempfile.mkdtemp())
+    >>> for name in ("cat", "dog"):
+    ...     (folder / name).mkdir()
+    ...     Image.new("RGB", (9, 9)).save(folder / name / "1.png")
+    >>> items = load_folder(folder, size=8)
+    >>> items.inputs.shape, items.class_names, items.ids
+    (torch.Size([2, 3, 8, 8]), ('cat', 'dog'), ('cat/1.png', 'dog/1.png'))
     """
     return _without_empty_classes(list_files(Path(path), grouped).load(size, channels, strict))
 

@@ -42,7 +42,23 @@ def load_fashion_mnist(data: Path | str | None = None) -> DataSet:
 
 
 def load_idx(folder: Path | str) -> DataSet:
-    """Any folder with MNIST's four file names (Fashion-MNIST, KMNIST, ...); its statistics are measured."""
+    """Any folder with MNIST's four file names (Fashion-MNIST, KMNIST, ...); its statistics are measured.
+
+    >>> import tempfile
+    >>> import numpy as np
+    >>> folder = Path(tempfile.mkdtemp())
+    >>> for part in ("train", "t10k"):
+    ...     header = np.array([2051, 2, 4, 4, 2049, 2], dtype=">i4")  # two images of 4 x 4 pixels, and two labels
+    ...     (folder / f"{part}-images-idx3-ubyte").write_bytes(header[:4].tobytes() + bytes(range(32)))
+    ...     (folder / f"{part}-labels-idx1-ubyte").write_bytes(header[4:].tobytes() + bytes([0, 1]))
+    48
+    10
+    48
+    10
+    >>> data = load_idx(folder)
+    >>> data.train.inputs.shape, data.train.labels
+    (torch.Size([2, 1, 4, 4]), tensor([0, 1]))
+    """
     folder = Path(folder)
     paths = []
     for file in MNIST_FILES:

@@ -162,6 +162,13 @@ def load_images(
     """The images at the paths, in their order, without labels; the ids are the paths as given.
 
     Images that cannot be read are an InputError or, without `strict`, are left out with one warning.
+
+    >>> import tempfile
+    >>> from PIL import Image
+    >>> file = Path(tempfile.mkdtemp()) / "cat.png"
+    >>> Image.new("RGB", (9, 9)).save(file)
+    >>> load_images([file], size=8).inputs.shape
+    torch.Size([1, 3, 8, 8])
     """
     if isinstance(paths, Path | str):
         raise InputError(

@@ -51,7 +51,13 @@ class Items:
 
 @dataclass(frozen=True)
 class DataSet:
-    """A named set with its split and the statistics that its inputs are normalised with."""
+    """A named set with its split and the statistics that its inputs are normalised with.
+
+    >>> from likewise.datasets import load
+    >>> digits = load("digits")
+    >>> digits.name, len(digits.train), len(digits.test), digits.train.inputs.shape[1:]
+    ('digits', 1442, 355, torch.Size([1, 8, 8]))
+    """
 
     name: str
     train: Items

@@ -30,6 +30,14 @@ def load_omniglot(
 
     The drawings, black on white and 105 x 105, are resized and inverted so that ink is high. A label is the character
     within its alphabet; the ids are the paths inside the zip.
+
+    >>> import tempfile
+    >>> from PIL import Image
+    >>> drawing = Path(tempfile.mkdtemp()) / "omniglot" / "images_background" / "Greek" / "character01" / "0001_01.png"
+    >>> drawing.parent.mkdir(parents=True)
+    >>> Image.new("1", (105, 105)).save(drawing)
+    >>> load_omniglot("background", drawing.parents[4])["Greek"].inputs.shape
+    torch.Size([1, 1, 32, 32])
     """
     if part not in ("background", "evaluation"):
         raise InputError(f"There is no part of Omniglot called {part!r}; choose background or evaluation.")

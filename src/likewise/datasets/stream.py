@@ -28,6 +28,16 @@ def load_items(
 
     `size`, `channels`, `strict` and `grouped` are for images (see `load_folder`), `columns` for tables (see
     `load_table`).
+
+    >>> import tempfile
+    >>> from PIL import Image
+    >>> folder = Path(tempfile.mkdtemp())
+    >>> for name in ("cat", "dog"):
+    ...     (folder / name).mkdir()
+    ...     Image.new("RGB", (9, 9)).save(folder / name / "1.png")
+    >>> items = load_items(folder, size=8, channels=1)
+    >>> items.inputs.shape, items.ids
+    (torch.Size([2, 1, 8, 8]), ('cat/1.png', 'dog/1.png'))
     """
     path = Path(path)
     match _kind(path):
@@ -53,6 +63,17 @@ def open_items(
     What is known before the reading stays in memory: the names of the files, the ids of a table; the whole of an .npz
     too, for it cannot be read in parts. Tables come without their labels. An image that cannot be read is named in the
     stream's `broken`, without a warning; with `strict` the first one is an InputError.
+
+    >>> import tempfile
+    >>> from PIL import Image
+    >>> folder = Path(tempfile.mkdtemp())
+    >>> for name in ("cat", "dog"):
+    ...     (folder / name).mkdir()
+    ...     Image.new("RGB", (9, 9)).save(folder / name / "1.png")
+    >>> for part in open_items(folder, size=8, chunk=1):
+    ...     print(part.inputs.shape, part.ids)
+    torch.Size([1, 3, 8, 8]) ('cat/1.png',)
+    torch.Size([1, 3, 8, 8]) ('dog/1.png',)
     """
     path = Path(path)
     if chunk < 1:

@@ -45,6 +45,14 @@ def load_table(path: Path | str, *, columns: Sequence[str] = ()) -> Items:
     lower case), else in the only column that holds text; else items have their row numbers. The classes are in the
     column called label, class, y or target: text or integers, empty, -1 or -100 where unknown. All other columns are
     features and must be numbers or booleans; with `columns`, just these are, in this order, whatever else is there.
+
+    >>> import tempfile
+    >>> file = Path(tempfile.mkdtemp()) / "flowers.csv"
+    >>> _ = file.write_text("id,length,width,label\\na,1.5,0.2,iris\\nb,4.5,1.5,rose\\n")
+    >>> items = load_table(file)
+    >>> items.ids, items.inputs, items.class_names
+    (('a', 'b'), tensor([[1.5000, 0.2000],
+            [4.5000, 1.5000]]), ('iris', 'rose'))
     """
     table = _open(Path(path), columns)
     labels, names = table.labels()

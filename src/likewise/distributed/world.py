@@ -41,6 +41,16 @@ def join(*, sync_batch_norm: bool = False, init_method: str = "env://") -> World
     """Join the processes that torchrun started (RANK, WORLD_SIZE, ...): by gloo on CPUs, by NCCL between GPUs.
 
     Give every process the same code: each then trains on its share of each batch, and the first alone writes files.
+
+    Under `torchrun --nproc-per-node 2 script.py`, with `join()` in the script, each of the two processes learns from
+    half of each batch. A job of one process has the same form:
+
+    >>> import tempfile
+    >>> os.environ |= {"RANK": "0", "WORLD_SIZE": "1"}
+    >>> join(init_method=f"file://{tempfile.mkdtemp()}/store").size
+    1
+    >>> leave()
+    >>> del os.environ["RANK"], os.environ["WORLD_SIZE"]
     """
     global _normalised_together
     _normalised_together = sync_batch_norm

@@ -13,10 +13,9 @@ from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
 
 from likewise.datasets import image_tensor, to_unit_length
-from likewise.encoders.cache import FeatureCache
+from likewise.encoders.cache import FeatureCache, cache_folder
 from likewise.encoders.encode import Encoded, encode, item_name
 from likewise.encoders.names import Chosen, load_pretrained
-from likewise.encoders.places import cache_folder
 from likewise.encoders.pretrained import Precision, Pretrained
 from likewise.errors import InputError
 from likewise.storage.atomic_files import WriteError
@@ -33,6 +32,12 @@ class Encoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
     batch_size : items that the network computes at a time.
     precision : "float32", or "bfloat16", which is faster on hardware that has it and rounds to three digits.
     cache : whether features are kept in the cache folder and used again; or the folder to keep them in.
+
+    >>> def words(texts):
+    ...     return np.array([[len(text.split()), text.count("?")] for text in texts])
+    >>> Encoder(words, unit_length=False, cache=False).fit_transform(["What is this?", "A cat"])
+    array([[3., 1.],
+           [2., 0.]], dtype=float32)
     """
 
     def __init__(
@@ -142,6 +147,11 @@ def load_encoder(encoder: Chosen, **options: Any) -> Encoder:
     open_clip:MODEL/WEIGHTS, hf:NAME and onnx:FILE; an encoder of photos may be followed by the side in pixels, as in
     efficientnet-lite0@224. Or it is an nn.Module, which is given normalised photos (b, 3, 224, 224), or a function,
     which is given a list of items. `options` are those of `Encoder`.
+
+    >>> lengths = load_encoder(lambda texts: np.array([[len(text)] for text in texts]), unit_length=False, cache=False)
+    >>> lengths.transform(["cat", "horse"])
+    array([[3.],
+           [5.]], dtype=float32)
     """
     loaded = Encoder(encoder, **options)
     _ = loaded.pretrained

@@ -14,7 +14,17 @@ KINDS: dict[str, type[NetworkClassifier]] = {kind.__name__: kind for kind in (Pa
 
 
 def load_classifier(folder: Path | str) -> NetworkClassifier:
-    """The classifier that `save` wrote, of whatever kind it is."""
+    """The classifier that `save` wrote, of whatever kind it is.
+
+    >>> import tempfile
+    >>> from sklearn.datasets import make_blobs
+    >>> from likewise import SemiSupervisedClassifier
+    >>> X, y = make_blobs(60, centers=3, cluster_std=0.5, random_state=3)
+    >>> folder = tempfile.mkdtemp()
+    >>> SemiSupervisedClassifier("supervised", epochs=3).fit(X, y).save(folder)
+    >>> type(load_classifier(folder)).__name__
+    'SemiSupervisedClassifier'
+    """
     record = read_record(Path(folder))
     if record["kind"] not in KINDS:
         known = " and ".join(KINDS)

@@ -56,6 +56,14 @@ def export_onnx(
 
     Before it is written, the file is run on random items, as many at once as each of `batch_sizes` says: if it differs
     from torch by more than 1e-4, that is an InputError and `path` stays as it was. So does the network, in any case.
+
+    >>> import tempfile
+    >>> from likewise.networks import build
+    >>> path = Path(tempfile.mkdtemp()) / "model.onnx"
+    >>> network, form = build("linear", 2, (3,)), {"mean": [0.0] * 3, "std": [1.0] * 3, "images": False}
+    >>> difference = export_onnx(network, path, input_shape=(3,), **form, outputs=[0, 1], class_names=["ant", "bee"])
+    >>> path.exists(), difference < 1e-4
+    (True, True)
     """
     for name in ("onnx", "onnxruntime", "onnxscript"):  # before any work
         _package(name)

@@ -62,7 +62,16 @@ class PairKFold(BaseCrossValidator):  # type: ignore[misc]
 #
 # `cross_validate(model, X, pairs.target(len(X)), scoring={"all": agreement, "balanced": balanced_agreement})`
 def agreement(estimator: Any, X: Any, y: Pairs | PairTarget) -> float:
-    """The share of the answers that the classifier agrees with, by their weights, as `PairClassifier.score` has it."""
+    """The share of the answers that the classifier agrees with, by their weights, as `PairClassifier.score` has it.
+
+    >>> from sklearn.datasets import make_blobs
+    >>> from likewise import PairClassifier
+    >>> X, y = make_blobs(120, centers=3, cluster_std=0.5, random_state=3)
+    >>> pairs = Pairs.from_labels(y, n=300)
+    >>> model = PairClassifier(n_classes=3, epochs=3).fit(X, pairs=pairs)
+    >>> agreement(model, X, pairs) > 0.9
+    True
+    """
     same, said, weight = _both(estimator, X, y)
     return float(np.average((said > 0.5) == (same > 0.5), weights=weight))
 
@@ -71,6 +80,14 @@ def balanced_agreement(estimator: Any, X: Any, y: Pairs | PairTarget) -> float:
     """The mean of the shares among the answers "same" and among those "different", which are mostly more.
 
     A classifier that finds everything different has 0.5. NaN where the answers are of one kind.
+
+    >>> from sklearn.datasets import make_blobs
+    >>> from likewise import PairClassifier
+    >>> X, y = make_blobs(120, centers=3, cluster_std=0.5, random_state=3)
+    >>> pairs = Pairs.from_labels(y, n=300)
+    >>> model = PairClassifier(n_classes=3, epochs=3).fit(X, pairs=pairs)
+    >>> balanced_agreement(model, X, pairs) > 0.9
+    True
     """
     same, said, _ = _both(estimator, X, y)
     found: PairAccuracy = pair_accuracy(said, same)

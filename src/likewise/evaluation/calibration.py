@@ -14,7 +14,13 @@ ROUNDING = 1e-5  # by which a sum of products of float32 probabilities may step 
 
 @dataclass(frozen=True, eq=False)
 class Calibration:
-    """Predictions in bins of equal width, beside what was observed there."""
+    """Predictions in bins of equal width, beside what was observed there.
+
+    >>> from likewise.evaluation import calibration
+    >>> found = calibration([0.1, 0.2, 0.9], [0, 0, 1], bins=2)
+    >>> found.count, found.observed
+    (array([2, 1]), array([0., 1.]))
+    """
 
     edges: Floats  # (bins + 1,) from 0 to 1; a prediction on an edge belongs below it
     count: NDArray[np.int64]  # (bins,)

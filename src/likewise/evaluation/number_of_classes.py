@@ -37,7 +37,11 @@ def n_dominant(outputs: ArrayLike, n_outputs: int) -> int:
 
 @dataclass(frozen=True)
 class NumberOfClasses:
-    """An estimate, and the interval that the deviations on known classes give it."""
+    """An estimate, and the interval that the deviations on known classes give it.
+
+    >>> NumberOfClasses(estimate=5, low=4, high=7)
+    NumberOfClasses(estimate=5, low=4, high=7)
+    """
 
     estimate: int
     low: int
@@ -59,7 +63,13 @@ def joining_costs(embedding: ArrayLike) -> Floats:
 
 @dataclass(frozen=True)
 class StoppingRule:
-    """Where joining stops, h^2 = a + b m, and by which factor h was off on the known classes: (low, high)."""
+    """Where joining stops, h^2 = a + b m, and by which factor h was off on the known classes: (low, high).
+
+    >>> points = np.repeat([[0.0], [10.0], [20.0]], 4, axis=0) + np.tile([[0.0], [0.1], [0.2], [0.3]], (3, 1))
+    >>> rule = StoppingRule.fit([(joining_costs(points), 3)])  # a pile of three known classes
+    >>> rule.number_of_classes(joining_costs(points * 1.1), largest=6).estimate
+    3
+    """
 
     a: float
     b: float
@@ -109,6 +119,9 @@ def number_by_silhouette(points: ArrayLike, largest: int) -> NumberOfClasses:
     """The number of Ward's clusters with the greatest silhouette (Rousseeuw, 1987), where no known class can tell.
 
     The interval holds the numbers around it whose silhouette is less than two standard errors lower.
+
+    >>> number_by_silhouette([[0.0], [0.1], [5.0], [5.1], [9.0], [9.1]], largest=5).estimate
+    3
     """
     values = np.asarray(points, dtype=np.float64)
     n = len(values)

@@ -12,7 +12,12 @@ from likewise.evaluation.calibration import as_shares, calibration
 
 @dataclass(frozen=True)
 class PairQuality:
-    """A share of nothing is NaN."""
+    """A share of nothing is NaN.
+
+    >>> from likewise.evaluation import pair_quality
+    >>> pair_quality([0.9, 0.8, 0.3], [1, 0, 0]).same_precision
+    0.5
+    """
 
     n_same: int
     n_different: int
@@ -50,6 +55,10 @@ class PairAccuracy:
 
     Two items drawn at random are mostly different, so a model that always says "different" has a high `accuracy`;
     its `balanced` accuracy is 0.5.
+
+    >>> always_different = PairAccuracy(same_hits=0, n_same=10, different_hits=90, n_different=90)
+    >>> always_different.accuracy, always_different.balanced
+    (0.9, 0.5)
     """
 
     same_hits: int

@@ -95,7 +95,12 @@ def _indices(values: ArrayLike, name: str, *, lowest: int, end: int | None = Non
 
 
 class PairScores(NamedTuple):
-    """How well "these two have the same output" says "these two have the same class", over all unordered pairs."""
+    """How well "these two have the same output" says "these two have the same class", over all unordered pairs.
+
+    >>> from likewise.evaluation import pair_scores
+    >>> pair_scores([[2, 0], [0, 2]])
+    PairScores(precision=1.0, recall=1.0, f1=1.0)
+    """
 
     precision: float
     recall: float

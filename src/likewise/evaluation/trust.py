@@ -16,7 +16,13 @@ LEAST_CONFIDENT, LEAST_CLOSED, MOST_ALONE, MOST_TOGETHER = 0.5, 0.5, 0.5, 0.9
 
 @dataclass(frozen=True)
 class Trust:
-    """Shares, all of them between 0 and 1."""
+    """Shares, all of them between 0 and 1.
+
+    >>> Trust(confident=0.9, closed=0.8, alone=0.0, together=0.2).doubts
+    ()
+    >>> Trust(confident=0.9, closed=0.8, alone=0.0, together=0.99).doubts
+    ('it takes 99 % of the pairs for the same',)
+    """
 
     confident: float  # of the pairs: below 0.2 or above 0.8
     closed: float  # of the chains i = j = k: those with i = k

@@ -9,6 +9,10 @@ class LeNet(nn.Module):
     """20 and 50 channels of 5x5 convolutions, then 500 features (LeCun et al., 1998; the paper's Section 5.2).
 
     Any channel count; images of 4x4 and up, because each of the two poolings halves the sides.
+
+    >>> import torch
+    >>> LeNet(10, (1, 28, 28))(torch.zeros(2, 1, 28, 28)).shape
+    torch.Size([2, 10])
     """
 
     def __init__(self, n_classes: int, input_shape: tuple[int, int, int]) -> None:

@@ -8,7 +8,12 @@ from torch import Tensor, nn
 
 
 class MLP(nn.Module):
-    """Hidden linear layers, each with batch-norm and ReLU; images are flattened to vectors."""
+    """Hidden linear layers, each with batch-norm and ReLU; images are flattened to vectors.
+
+    >>> import torch
+    >>> MLP(10, (64,))(torch.zeros(2, 64)).shape
+    torch.Size([2, 10])
+    """
 
     def __init__(self, n_classes: int, input_shape: tuple[int, ...], hidden: tuple[int, ...] = (256, 256)) -> None:
         super().__init__()
@@ -33,7 +38,12 @@ class MLP(nn.Module):
 
 # One linear layer on the items as they are: logistic regression, where features come from a good encoder.
 class Linear(nn.Module):
-    """The features are the item itself; images are flattened to vectors."""
+    """The features are the item itself; images are flattened to vectors.
+
+    >>> import torch
+    >>> Linear(10, (64,))(torch.zeros(2, 64)).shape
+    torch.Size([2, 10])
+    """
 
     def __init__(self, n_classes: int, input_shape: tuple[int, ...]) -> None:
         super().__init__()

@@ -45,7 +45,12 @@ class Block(nn.Module):
 
 
 class PreActResNet(nn.Module):
-    """Four stages of 64, 128, 256 and 512 channels after a 3x3 stem of stride 1; any image size and channel count."""
+    """Four stages of 64, 128, 256 and 512 channels after a 3x3 stem of stride 1; any image size and channel count.
+
+    >>> import torch
+    >>> PreActResNet(10, (1, 28, 28), (1, 1, 1, 1), bottleneck=False)(torch.zeros(2, 1, 28, 28)).shape
+    torch.Size([2, 10])
+    """
 
     def __init__(
         self, n_classes: int, input_shape: tuple[int, int, int], blocks: tuple[int, ...], *, bottleneck: bool

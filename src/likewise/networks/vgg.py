@@ -23,6 +23,10 @@ class VGG(nn.Module):
 
     The features are the flattened last stage. With ``hidden_layer`` a linear layer halves them before the last one, as
     the Omniglot network has it (Section 5.3). Sides must be at least 2 to the power of the number of stages.
+
+    >>> import torch
+    >>> VGG(10, (1, 28, 28), ((16,), (32, 32)))(torch.zeros(2, 1, 28, 28)).shape
+    torch.Size([2, 10])
     """
 
     def __init__(

@@ -23,7 +23,15 @@ Ints = NDArray[np.int64]
 
 @dataclass(frozen=True, eq=False)
 class Agreement:
-    """For each two annotators; NaN where they share no pair, and kappa also where chance would always agree."""
+    """For each two annotators; NaN where they share no pair, and kappa also where chance would always agree.
+
+    >>> from likewise.pairs import Pairs
+    >>> answers = {"left": [0, 0, 1, 1], "right": [1, 1, 2, 2], "same": [1, 1, 0, 1], "annotator": [*"abab"]}
+    >>> pairs = Pairs.from_frame(answers)
+    >>> from likewise.pairs import agreement
+    >>> agreement(pairs).shared[0, 1]  # pairs that both answered
+    np.int64(2)
+    """
 
     annotators: tuple[str, ...]
     shared: Ints  # (A, A) pairs that both answered
@@ -64,7 +72,14 @@ def agreement(pairs: Pairs) -> Agreement:
 
 
 def disagreements(pairs: Pairs) -> Pairs:
-    """The answers about pairs that some call the same and others different, those about one pair side by side."""
+    """The answers about pairs that some call the same and others different, those about one pair side by side.
+
+    >>> from likewise.pairs import Pairs
+    >>> answers = {"left": [0, 0, 1, 1], "right": [1, 1, 2, 2], "same": [1, 1, 0, 1], "annotator": [*"abab"]}
+    >>> pairs = Pairs.from_frame(answers)
+    >>> disagreements(pairs).annotator
+    array([0, 1], dtype=int32)
+    """
     pairs = counted(pairs)
     _, place, first = answered(pairs)
     says_same = np.bincount(place[pairs.same > 0.5], minlength=len(first)) > 0
@@ -112,7 +127,16 @@ STEPS, CHANGE = 1000, 1e-7  # the most steps, and the change of every reliabilit
 
 @dataclass(frozen=True, eq=False)
 class Reliability:
-    """How far each annotator can be trusted, and what they say together."""
+    """How far each annotator can be trusted, and what they say together.
+
+    >>> from likewise.pairs import Pairs
+    >>> answers = {"left": [0, 0, 1, 1], "right": [1, 1, 2, 2], "same": [1, 1, 0, 1], "annotator": [*"abab"]}
+    >>> pairs = Pairs.from_frame(answers)
+    >>> from likewise.pairs import reliability
+    >>> found = reliability(pairs)
+    >>> found.posterior[0] > found.posterior[1]  # both call the first pair the same, one of them the second
+    np.True_
+    """
 
     annotators: tuple[str, ...]
     n_answers: Ints  # (A,)
@@ -130,7 +154,7 @@ class Reliability:
         return self.share_same * self.sensitivity + (1 - self.share_same) * self.specificity
 
     def merge(self) -> Pairs:
-        """One answer a pair: `same` is the probability given all answers, `weight` the information that they hold.
+        """One answer per pair: `same` is the probability given all answers, `weight` the information that they hold.
 
         That is 1 bit less the entropy of `same`: 1 for a pair that is certain, near 0 for one that could be either.
         """
@@ -157,7 +181,14 @@ class Patterns(NamedTuple):
 
 
 def reliability(pairs: Pairs, prior: float = 1.0) -> Reliability:
-    """The reliability of each annotator, by expectation-maximisation; `prior` scales the added answers."""
+    """The reliability of each annotator, by expectation-maximisation; `prior` scales the added answers.
+
+    >>> from likewise.pairs import Pairs
+    >>> answers = {"left": [0, 0, 1, 1], "right": [1, 1, 2, 2], "same": [1, 1, 0, 1], "annotator": [*"abab"]}
+    >>> pairs = Pairs.from_frame(answers)
+    >>> reliability(pairs).annotators
+    ('a', 'b')
+    """
     pairs = counted(pairs)
     annotator, place, first = answered(pairs)
     n, right, wrong = len(pairs.annotators), prior * RIGHT, prior * WRONG

@@ -34,6 +34,13 @@ class Closure:
 
     Where answers contradict one another, the chain of "same" answers has the last word; `n_contradicted` counts the
     "different" answers it overrules, and `Pairs.repair` removes the cause.
+
+    >>> from likewise.pairs import Pairs
+    >>> closure = Pairs.from_arrays([(0, 1), (1, 2), (2, 3)], [1, 1, 0]).closure()
+    >>> closure.n_components, closure.target([0, 2, 3])  # 0 = 1 = 2, and so 0 = 2 and 0 != 3
+    (2, array([[1., 1., 0.],
+           [1., 1., 0.],
+           [0., 0., 1.]], dtype=float32))
     """
 
     component: Ints  # (n,) numbered in the order of their first items

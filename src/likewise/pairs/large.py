@@ -77,7 +77,15 @@ Ints = NDArray[np.int64]
 
 @dataclass(frozen=True, eq=False)
 class LargeAnswers:
-    """Answers about different items, of which none contradicts the others."""
+    """Answers about different items, of which none contradicts the others.
+
+    >>> import tempfile
+    >>> place = Path(tempfile.mkdtemp())
+    >>> Pairs.from_arrays([("a", "b"), ("b", "c")], [1, 0]).write(place / "answers.csv")
+    >>> answers = read_large(place / "answers.csv", ["a", "b", "c"], place / "answers")
+    >>> len(answers), answers.n_same, answers.n_different
+    (2, 1, 1)
+    """
 
     closure: Closure  # of all that are not held out
     sample: Pairs  # of these

@@ -28,7 +28,14 @@ LOOKS = 40_000_000  # at edges of all larger knots together: about 20 seconds. A
 
 
 class Repair(NamedTuple):
-    """What was kept, what was dropped, and whether nothing better exists; False: the problem was too large to know."""
+    """What was kept, what was dropped, and whether nothing better exists; False: the problem was too large to know.
+
+    >>> from likewise.pairs import Pairs
+    >>> pairs = Pairs.from_arrays([("a", "b"), ("b", "c"), ("a", "c")], [1, 1, 0], weight=[3, 2, 1])
+    >>> repair = pairs.repair()
+    >>> len(repair.kept), len(repair.dropped), repair.exact
+    (2, 1, True)
+    """
 
     kept: Pairs
     dropped: Pairs

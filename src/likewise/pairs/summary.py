@@ -19,7 +19,13 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False)
 class Summary:
-    """The counts of answers, what they imply, where they contradict one another, and who gave them."""
+    """The counts of answers, what they imply, where they contradict one another, and who gave them.
+
+    >>> from likewise.pairs import Pairs
+    >>> summary = summarise(Pairs.from_arrays([(0, 1), (1, 2), (2, 3)], [1, 1, 0]))
+    >>> summary.answers, summary.items, summary.same, summary.different
+    (3, 4, 2, 1)
+    """
 
     answers: int
     items: int
@@ -38,7 +44,12 @@ class Summary:
 
 
 def summarise(pairs: Pairs, limit: int | None = 20) -> Summary:
-    """The summary of answers, with the proofs of the first `limit` contradictions."""
+    """The summary of answers, with the proofs of the first `limit` contradictions.
+
+    >>> from likewise.pairs import Pairs
+    >>> print(*summarise(Pairs.from_arrays([("a", "b"), ("b", "c"), ("a", "c")], [1, 1, 0])).contradictions)
+    a=b, b=c, but a!=c; rows 0, 1, 2
+    """
     if is_sparse(pairs.n_items, len(pairs)):
         pairs = pairs.compact()
     n_answers = len(pairs)

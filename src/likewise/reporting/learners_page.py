@@ -34,6 +34,15 @@ class Learner:
 
     An output is what the network gives, 0 to K-1; a class is what a person calls it, 0 to C-1. `matching` leads from
     one to the other. Without labels, `confusion` has no columns and `matching` is -1 throughout.
+
+    >>> from likewise.evaluation import confusion, match_outputs, scores
+    >>> def learner(name, outputs, labels=np.array([0, 0, 1, 1])):
+    ...     counts = confusion(np.array(outputs), labels, 2, 2)
+    ...     found = match_outputs(counts)
+    ...     history = [{"epoch": 1, "loss": 0.5, "accuracy": 0.9, "test_accuracy": 0.9}]
+    ...     return Learner(name, history, counts, found, scores(counts, found), np.array(outputs), np.ones(4))
+    >>> learner("pairs", [1, 1, 0, 0]).predictions
+    array([0, 0, 1, 1])
     """
 
     name: str
@@ -99,6 +108,19 @@ def write_learners_page(
     (n, C, H, W) of bytes, or None for feature vectors. `disagreements` are the items to show where learners differ; by
     default all of them. `facts` are further cards, such as Card("Pairs", "500,000"). A section that has nothing to show
     is left out.
+
+    >>> import tempfile
+    >>> from likewise.evaluation import confusion, match_outputs, scores
+    >>> labels, outputs = np.array([0, 0, 1, 1]), np.array([1, 1, 0, 0])
+    >>> counts = confusion(outputs, labels, 2, 2)
+    >>> found = match_outputs(counts)
+    >>> history = [{"epoch": 1, "loss": 0.5, "accuracy": 0.9, "test_accuracy": 0.9}]
+    >>> learner = Learner("pairs", history, counts, found, scores(counts, found), outputs, np.ones(4))
+    >>> path = Path(tempfile.mkdtemp()) / "report.html"
+    >>> names = ["cat", "dog"]
+    >>> write_learners_page(path, title="Pets", summary="", learners=[learner], labels=labels, class_names=names)
+    >>> "Pets" in path.read_text("utf-8")
+    True
     """
     labels = np.asarray(labels)
     _check(learners, labels, class_names, previews)
@@ -125,7 +147,17 @@ def write_learners_page(
 
 
 def find_disagreements(learners: Sequence[Learner]) -> list[int]:
-    """Positions of the items that not all learners put in the same class; none for a single learner."""
+    """Positions of the items that not all learners put in the same class; none for a single learner.
+
+    >>> from likewise.evaluation import confusion, match_outputs, scores
+    >>> def learner(name, outputs, labels=np.array([0, 0, 1, 1])):
+    ...     counts = confusion(np.array(outputs), labels, 2, 2)
+    ...     found = match_outputs(counts)
+    ...     history = [{"epoch": 1, "loss": 0.5, "accuracy": 0.9, "test_accuracy": 0.9}]
+    ...     return Learner(name, history, counts, found, scores(counts, found), np.array(outputs), np.ones(4))
+    >>> find_disagreements([learner("pairs", [1, 1, 0, 0]), learner("labels", [0, 0, 1, 0])])
+    [3]
+    """
     if len(learners) < 2:
         return []
     predictions = np.stack([learner.predictions for learner in learners])  # (learners, n)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -57,7 +56,7 @@ def report(
         The name of each item. By default the paths or the DataFrame's index; without these, its row number.
     previews : sequence, optional
         What to show of each item: a picture (C, H, W) of bytes or a text. By default the items themselves where they
-        are images.
+        are images or texts.
     out : path
         The file to write.
 
@@ -80,11 +79,9 @@ def report(
     No answer looks wrong.
     """
     path = Path(out)
-    texts = _texts(model, X)
-    if previews is None:
-        previews = previews_of(X) if texts is None else texts
-    names = ids if ids is not None or texts is not None else own_ids(X)
-    items = _classified(model, X, names, previews)
+    shown = previews_of(X) if previews is None else previews
+    texts = isinstance(shown, list) and paths_of(X) == shown  # too long for names
+    items = _classified(model, X, ids if ids is not None or texts else own_ids(X), shown)
     if isinstance(model, SemiSupervisedClassifier):
         if labels is None:
             raise InputError("The report of a SemiSupervisedClassifier needs the labels it was fitted to; give labels.")
@@ -96,17 +93,9 @@ def report(
         return report_discovery(model, items, comparison=comparison, out=path)
     if pairs is None:
         raise InputError("The report of a PairClassifier needs the answers that it was fitted to; give pairs.")
-    answers = answers_about(pairs, X if texts is None else len(texts), ids)
+    answers = answers_about(pairs, X, ids)
     mask = np.isin(answers.lines, model.held_out_.lines) if held_out is None else _mask(held_out, len(answers))
     return report_answers(model, X, items, answers, held_out=mask, comparison=comparison, out=path)
-
-
-def _texts(model: Any, X: Any) -> Sequence[str] | None:
-    """The items, where they are texts that the model's encoder takes, and not their features or a DataFrame."""
-    encoder = getattr(getattr(model, "classifier_", model), "encoder_", None)
-    if encoder is None or encoder["takes"] != "texts" or hasattr(X, "iloc"):
-        return None
-    return paths_of(X)  # type: ignore[return-value]
 
 
 def _classified(model: Any, X: Any, ids: Ids | None, previews: Previews | None) -> ClassifiedItems:
@@ -115,8 +104,8 @@ def _classified(model: Any, X: Any, ids: Ids | None, previews: Previews | None) 
         naming, probabilities = model.classifier_.naming_, model.predict_proba(X)  # (n, n_classes_)
         titled = naming.columns[naming.columns >= 0].tolist()
         place = np.array([titled.index(output) for output in model.outputs_])  # of each class among the titles
-        found = model.labels_ if len(model.labels_) == len(probabilities) else probabilities.argmax(1)
-        outputs, sure = place[found], probabilities[np.arange(len(found)), found]
+        classes = model.labels_ if len(model.labels_) == len(probabilities) else probabilities.argmax(1)
+        outputs, sure = place[classes], probabilities[np.arange(len(classes)), classes]
     elif isinstance(model, PairClassifier | SemiSupervisedClassifier):
         naming = model.naming_
         probabilities = model.predict_proba(X)[:, naming.columns >= 0]  # (n, classes)

@@ -16,6 +16,7 @@ from scipy.sparse import coo_array
 from torch import Tensor, nn
 
 from likewise.criteria import Groups, LabelTable, Overlay, PairTable, TableTile, evidence_mcl, flipped_mcl, mcl
+from likewise.criteria.wrong_answers import USUAL, confusion_mcl, confusion_prior, volume
 from likewise.pairs import Closure, Pairs
 from likewise.supervision.pseudo import item_numbers, pseudo_similarity
 
@@ -145,6 +146,7 @@ class AnswerKnowledge:
 class EvidenceKnowledge(AnswerKnowledge):
     """P(same) of answered pairs by their answers alone (see `evidence`); nothing follows from chains of them.
 
+    >>> from likewise.pairs import evidence
     >>> pairs = Pairs.from_arrays([(0, 1), (1, 2)], [1, 0])
     >>> known = EvidenceKnowledge(evidence(pairs, np.array([0.2]), np.array([0.1])))
     >>> known.among([0, 1]).tile(slice(0, 1), slice(1, 2)).different.round(decimals=3)  # d / (1 - e + d)
@@ -208,6 +210,14 @@ def answers_objective(
     and the rest have their pseudo-similarity. `flip` is the rate of wrong answers; an `AnsweringNetwork` has
     its own, and in `EvidenceKnowledge` it is weighed already. Where answers may be wrong, the second MCL does not lean
     on them.
+
+    >>> from likewise import Pairs
+    >>> from likewise.training import Batch
+    >>> known = AnswerKnowledge(Pairs.from_arrays([(0, 1), (1, 2)], [1, 0]))
+    >>> batch = Batch(torch.randn(3, 5), torch.full((3,), -1), torch.arange(3))
+    >>> loss, logits = answers_objective(known)(nn.Linear(5, 2), batch)
+    >>> loss.shape, logits.shape
+    (torch.Size([]), torch.Size([3, 2]))
     """
     is_evidence = isinstance(known, EvidenceKnowledge)
 
@@ -225,5 +235,47 @@ def answers_objective(
             pseudo = pseudo_similarity(logits, index)
             loss = loss + mcl(values, Overlay(same, pseudo) if sound else pseudo)
         return loss, logits
+
+    return objective
+
+
+# Answers of people who mix up certain classes: the network, and beside it which classes they mix up.
+
+VOLUME = 0.01  # the weight of the volume
+FAST = 50.0  # lets few parameters move as fast as a network of many
+
+
+class ConfusedNetwork(nn.Module):
+    """A network with K outputs, and B (K, K): how often two items are called the same, by their classes."""
+
+    def __init__(self, network: nn.Module, n_outputs: int) -> None:
+        super().__init__()
+        self.network = network
+        self.training = network.training  # so that `train` sees which parts of the network are frozen
+        usual = torch.full((n_outputs, n_outputs), USUAL).fill_diagonal_(1 - USUAL)
+        self.confusion_logit = nn.Parameter(torch.logit(usual) / FAST)
+
+    @property
+    def confusion(self) -> Tensor:
+        """B, symmetric, between 0 and 1."""
+        return torch.sigmoid(FAST * (self.confusion_logit + self.confusion_logit.T) / 2)
+
+    def forward(self, inputs: Tensor) -> Tensor:
+        logits: Tensor = self.network(inputs)
+        return logits
+
+
+def confusion_objective(
+    known: Known, n_answers: int
+) -> Callable[[ConfusedNetwork, AnsweredBatch], tuple[Tensor, Tensor]]:
+    """The objective for `train`: the known pairs of the batch, the prior of B, and the volume of the outputs."""
+
+    def objective(network: ConfusedNetwork, batch: AnsweredBatch) -> tuple[Tensor, Tensor]:
+        logits = network(batch.inputs)
+        index = batch.index.to(logits.device)
+        same = BetweenItems(known.among(batch.index.cpu().numpy(), logits.device), item_numbers(index))
+        confusion = network.confusion
+        loss = confusion_mcl(logits.float(), same, confusion) + confusion_prior(confusion) / n_answers
+        return loss - VOLUME * volume(logits.float()), logits
 
     return objective

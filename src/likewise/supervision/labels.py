@@ -24,7 +24,15 @@ class LabelledBatch(Protocol):
 def label_objective(
     criterion: Callable[[Tensor, Tensor], Tensor],
 ) -> Callable[[nn.Module, LabelledBatch], tuple[Tensor, Tensor]]:
-    """The objective for `train`: `criterion(logits, labels)`, whether MCL, KCL or the twin, cross-entropy."""
+    """The objective for `train`: `criterion(logits, labels)`, whether MCL, KCL or the twin, cross-entropy.
+
+    >>> from likewise.training import Batch
+    >>> batch = Batch(torch.randn(4, 3), torch.tensor([0, 0, 1, 1]), torch.arange(4))
+    >>> from likewise.criteria import MCL
+    >>> loss, logits = label_objective(MCL())(nn.Linear(3, 2), batch)
+    >>> loss.shape, logits.shape
+    (torch.Size([]), torch.Size([4, 2]))
+    """
 
     def objective(network: nn.Module, batch: LabelledBatch) -> tuple[Tensor, Tensor]:
         logits = network(batch.inputs)

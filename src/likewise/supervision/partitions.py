@@ -134,7 +134,17 @@ def consensus(opinions: Tensor) -> Tensor:
 def consensus_objective(
     opinions: Tensor, criterion: Callable[[Tensor, Tensor], Tensor]
 ) -> Callable[[nn.Module, AnsweredBatch], tuple[Tensor, Tensor]]:
-    """The objective for `train` of a classifier, with opinions (n, R) about all items; labels are not looked at."""
+    """The objective for `train` of a classifier, with opinions (n, R) about all items; labels are not looked at.
+
+    >>> import torch
+    >>> from likewise.criteria import MCL
+    >>> from likewise.training import Batch
+    >>> opinions = torch.tensor([[0, 0], [0, 1], [1, 1]])  # two partitions of three items
+    >>> batch = Batch(torch.randn(3, 5), torch.full((3,), -1), torch.arange(3))
+    >>> loss, logits = consensus_objective(opinions, MCL())(nn.Linear(5, 2), batch)
+    >>> loss.shape, logits.shape
+    (torch.Size([]), torch.Size([3, 2]))
+    """
 
     def objective(network: nn.Module, batch: AnsweredBatch) -> tuple[Tensor, Tensor]:
         logits = network(batch.inputs)

@@ -35,6 +35,15 @@ def smooth_objective(
 
     `radius` is a length in the space of the normalised inputs. `neighbours` gives the input of a neighbour for each of
     some items (over several ranks, for this rank's rows of them).
+
+    >>> import torch
+    >>> import numpy as np
+    >>> from likewise.supervision import LabelKnowledge
+    >>> from likewise.training import Batch
+    >>> batch = Batch(torch.randn(4, 3), torch.full((4,), -1), torch.arange(4))
+    >>> loss, logits = smooth_objective(LabelKnowledge(np.array([0, 0, 1, 1])), radius=0.1)(nn.Linear(3, 2), batch)
+    >>> loss.shape, logits.shape
+    (torch.Size([]), torch.Size([4, 2]))
     """
     answered = answers_objective(known, flip=flip)
 

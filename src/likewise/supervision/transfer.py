@@ -21,6 +21,13 @@ def similarity_objective() -> Callable[[nn.Module, LabelledBatch], tuple[Tensor,
     """The objective for `train` of a network whose output is (b, b), a logit for every ordered pair of the batch.
 
     An item with itself is no pair, and an item labelled -1 takes part in none.
+
+    >>> from likewise.networks import SimilarityModule, build
+    >>> from likewise.training import Batch
+    >>> batch = Batch(torch.randn(4, 3), torch.tensor([0, 0, 1, 1]), torch.arange(4))
+    >>> loss, logits = similarity_objective()(SimilarityModule(build("mlp", 2, (3,))), batch)
+    >>> loss.shape, logits.shape
+    (torch.Size([]), torch.Size([4, 4]))
     """
 
     def objective(network: nn.Module, batch: LabelledBatch) -> tuple[Tensor, Tensor]:
@@ -59,6 +66,14 @@ def transfer_objective(
 
     Labels are not looked at. The reference code of the paper lets the teacher's batch-norm normalise by the batch
     (`SimilarityModule.similarity` with `adapt`), because the classes are not those that it was trained on.
+
+    >>> from likewise.criteria import MCL
+    >>> from likewise.training import Batch
+    >>> batch = Batch(torch.randn(4, 3), torch.full((4,), -1), torch.arange(4))
+    >>> teacher = lambda x: (x[:, None] * x).sum(2).sigmoid()  # (b, b)
+    >>> loss, logits = transfer_objective(teacher, MCL())(nn.Linear(3, 2), batch)
+    >>> loss.shape, logits.shape
+    (torch.Size([]), torch.Size([4, 2]))
     """
 
     def objective(network: nn.Module, batch: LabelledBatch) -> tuple[Tensor, Tensor]:

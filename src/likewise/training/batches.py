@@ -44,6 +44,10 @@ class Batch(NamedTuple):
     """What an objective sees: inputs ready for the network, labels (-1 = unknown), positions in the data set.
 
     Over several ranks the inputs are this rank's rows; the rest is of the whole batch, as are the network's outputs.
+
+    >>> import torch
+    >>> Batch(torch.zeros(2, 3), torch.tensor([0, 1]), torch.arange(2)).labels
+    tensor([0, 1])
     """
 
     inputs: Tensor  # float (b, C, H, W) or (b, d), augmented and normalised

@@ -44,6 +44,17 @@ def train_labelled(
     """Train on `items`, which are all or some of `data.train`; the history has the test accuracy of each epoch.
 
     Another `objective` may be learned in place of the criterion, which then only says how outputs get their classes.
+
+    >>> import contextlib, io
+    >>> from likewise.criteria import MCL
+    >>> from likewise.datasets import load
+    >>> from likewise.networks import build
+    >>> from likewise.training import Settings
+    >>> digits, network = load("digits"), build("linear", 10, (1, 8, 8), seed=0)
+    >>> with contextlib.redirect_stdout(io.StringIO()):  # the progress
+    ...     result = train_labelled(network, digits.train, digits, MCL(), Settings(epochs=2))
+    >>> sorted(result.history[-1])
+    ['accuracy', 'epoch', 'learning_rate', 'loss', 'test_accuracy']
     """
     batches = TensorBatches(
         items.inputs,
@@ -71,7 +82,17 @@ def train_labelled(
 
 @dataclass(frozen=True)
 class Measured:
-    """A trained network on both parts of a set."""
+    """A trained network on both parts of a set.
+
+    >>> from likewise.criteria import MCL
+    >>> from likewise.datasets import load
+    >>> from likewise.networks import build
+    >>> from likewise.training import Settings
+    >>> digits, network = load("digits"), build("linear", 10, (1, 8, 8), seed=0)
+    >>> measured = measure(network, digits, MCL())
+    >>> measured.test_logits.shape, measured.matching.shape
+    (torch.Size([355, 10]), (10,))
+    """
 
     matching: np.ndarray  # int64 (K,): the class of each output, -1 where it has none
     train_counts: np.ndarray  # int64 (K, C): rows outputs, columns classes
@@ -80,7 +101,16 @@ class Measured:
 
 
 def measure(network: nn.Module, data: DataSet, criterion: Criterion) -> Measured:
-    """Match the outputs on all training items, in evaluation mode, and count those of the test items."""
+    """Match the outputs on all training items, in evaluation mode, and count those of the test items.
+
+    >>> from likewise.criteria import MCL
+    >>> from likewise.datasets import load
+    >>> from likewise.networks import build
+    >>> from likewise.training import Settings
+    >>> digits, network = load("digits"), build("linear", 10, (1, 8, 8), seed=0)
+    >>> measure(network, digits, MCL()).test_counts.shape  # outputs, classes
+    (10, 10)
+    """
     train_counts = count_outputs(logits_of(network, data.train, data), data.train)
     test_logits = logits_of(network, data.test, data)
     return Measured(

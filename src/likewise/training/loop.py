@@ -35,7 +35,7 @@ from likewise.training.precision import Objective, forward, move
 from likewise.training.predict import evaluating, modes_kept
 from likewise.training.progress import Silent, reporter
 from likewise.training.randomness import STEP, reproducible, seed_all
-from likewise.training.settings import Settings, settle
+from likewise.training.settings import Settings, resolve_settings
 from likewise.training.stopping import Interrupted, StopRequest, check_loss, check_weights, stop_request
 
 Evaluate = Callable[[nn.Module, np.ndarray], dict[str, float]]  # (network, confusion (K, C)) -> columns of the history
@@ -44,7 +44,17 @@ OnEpoch = Callable[[dict[str, float]], object]  # is shown each row of the histo
 
 @dataclass
 class TrainingResult:
-    """What a run gives back; the network itself is trained in place."""
+    """What a run gives back; the network itself is trained in place.
+
+    >>> from likewise.networks import build
+    >>> from likewise.supervision import label_objective
+    >>> from likewise.training import TensorBatches
+    >>> batches = TensorBatches(torch.randn(20, 3), torch.arange(20) % 2, batch_size=10)
+    >>> objective = label_objective(nn.CrossEntropyLoss())
+    >>> result = train(build("linear", 2, (3,)), batches, objective, Settings(epochs=3), n_classes=2, progress=False)
+    >>> len(result.history), result.confusion.sum()
+    (3, np.int64(20))
+    """
 
     history: list[dict[str, float]]  # one row an epoch
     settings: Settings  # as used: precision and device are no longer "auto"
@@ -85,7 +95,7 @@ def train(
     on_epoch: OnEpoch | None = None,
     optimizer: MakeOptimizer | None = None,
 ) -> TrainingResult:
-    """Train the network in place; with a folder `run`, so that a killed run goes on where it was.
+    """Train the network in place; with a folder `run`, so that a killed run resumes.
 
     A torch Dataset or DataLoader may stand in place of the batches: it is read through `LoaderBatches`.
     `objective(network, batch)` gives (loss, logits) and must depend on nothing but its arguments and the global
@@ -113,6 +123,15 @@ def train(
     In a job of several processes (see `likewise.distributed.join`) all of them call `train` alike. Each has its rows of
     every batch, the loss and the steps are those of the whole batch, and the first process alone writes to the folder,
     which all must be able to read. Such a run may go on with another number of processes.
+
+    >>> from likewise.networks import build
+    >>> from likewise.supervision import label_objective
+    >>> from likewise.training import TensorBatches
+    >>> batches = TensorBatches(torch.randn(20, 3), torch.arange(20) % 2, batch_size=10)
+    >>> objective = label_objective(nn.CrossEntropyLoss())
+    >>> result = train(build("linear", 2, (3,)), batches, objective, Settings(epochs=3), progress=False)
+    >>> [row["epoch"] for row in result.history]
+    [1, 2, 3]
     """
     folder = None if run is None else Path(run)
     if isinstance(batches, DataLoader | Dataset):
@@ -121,7 +140,7 @@ def train(
         if not network.training:
             network.train()
         _check_common(settings, n_classes, len(batches))
-        settings = settle(folder, settings, config or {}, network)
+        settings = resolve_settings(folder, settings, config or {}, network)
         made = build_optimizer(network, settings, torch.device(settings.device), optimizer)
         about = {
             "settings": dataclasses.asdict(settings),
@@ -258,7 +277,7 @@ def _write_results(job: Job, run: Path, state: State) -> None:
 
 
 def _interrupted(job: Job, place: str) -> Interrupted:
-    how = "run the same command again to go on" if job.run else "nothing was saved, for there is no run folder"
+    how = "run the same command again to resume" if job.run else "nothing was saved, for there is no run folder"
     return Interrupted(f"Stopped after {place}; {how}.")
 
 

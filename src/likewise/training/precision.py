@@ -14,7 +14,11 @@ Objective = Callable[[nn.Module, Batch], tuple[Tensor, Tensor]]  # -> (loss, a s
 
 
 def resolve_device(name: str) -> torch.device:
-    """The device that `Settings.device` names; "auto" takes CUDA, then Apple's MPS, then the CPU."""
+    """The device that `Settings.device` names; "auto" takes CUDA, then Apple's MPS, then the CPU.
+
+    >>> resolve_device("cpu")
+    device(type='cpu')
+    """
     if name == "auto":
         name = "cuda" if torch.cuda.is_available() else "mps" if torch.backends.mps.is_available() else "cpu"
     device = torch.device(name)

@@ -50,7 +50,12 @@ def predict_logits(
 
 
 def features_of(network: nn.Module) -> nn.Module:
-    """What gives the features below the last layer, flat, or the logits where the network names no features."""
+    """What gives the features below the last layer, flat, or the logits where the network names no features.
+
+    >>> from likewise.networks import build
+    >>> features_of(build("lenet", 10, (1, 8, 8)))(torch.zeros(2, 1, 8, 8)).shape
+    torch.Size([2, 500])
+    """
     return _Features(network) if callable(getattr(network, "features", None)) else network
 
 
