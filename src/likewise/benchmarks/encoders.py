@@ -101,9 +101,11 @@ def banking77(data: Path | None, seed: int) -> dict[str, Any]:
         "items": len(X),
         "accuracy": {
             "k-means": k_means(X, unseen, truth, len(names), seed),
-            "5,000 random answers": from_answers(X, random, unseen, truth, len(names), seed),
-            "5,000 answers, half same": from_answers(X, half_same(y, 5000, seed), unseen, truth, len(names), seed),
-            "semi, 5 labels per class": semi(X, few, unseen, truth, seed),
+            "5,000 random answers": from_answers(encoder, X, random, unseen, truth, len(names), seed),
+            "5,000 answers, half same": from_answers(
+                encoder, X, half_same(y, 5000, seed), unseen, truth, len(names), seed
+            ),
+            "semi, 5 labels per class": semi(encoder, X, few, unseen, truth, seed),
             "logistic regression, 5 labels per class": probe(X[few >= 0], y[few >= 0], unseen, truth),
             "logistic regression, all labels": probe(X, y, unseen, truth),
         },
@@ -122,7 +124,7 @@ def cifar10(data: Path | None, n_items: int | None, seed: int) -> dict[str, Any]
         few = few_labels(y, labels, seed)
         found[f"logistic regression, {10 * labels} labels"] = probe(X[few >= 0], y[few >= 0], unseen, truth)
         if labels < 200:
-            found[f"semi, {10 * labels} labels"] = semi(X, few, unseen, truth, seed)
+            found[f"semi, {10 * labels} labels"] = semi(encoder, X, few, unseen, truth, seed)
     return {"items": n, "accuracy": found | {"k-means": k_means(X, unseen, truth, 10, seed)}}
 
 
@@ -170,13 +172,15 @@ def half_same(y: Labels, n: int, seed: int) -> Pairs:
     return Pairs.from_arrays(np.array(list(asked)), list(asked.values()))
 
 
-def from_answers(X: Features, pairs: Pairs, unseen: Features, truth: Labels, n_classes: int, seed: int) -> float:
-    model = PairClassifier(n_classes, random_state=seed).fit(X, pairs=pairs)
+def from_answers(
+    encoder: Encoder, X: Features, pairs: Pairs, unseen: Features, truth: Labels, n_classes: int, seed: int
+) -> float:
+    model = PairClassifier(n_classes, encoder=encoder.facts["name"], random_state=seed).fit(X, pairs=pairs)
     return 100 * model.score(unseen, truth)
 
 
-def semi(X: Features, few: Labels, unseen: Features, truth: Labels, seed: int) -> float:
-    model = SemiSupervisedClassifier("pseudo-mcl+", random_state=seed).fit(X, few)
+def semi(encoder: Encoder, X: Features, few: Labels, unseen: Features, truth: Labels, seed: int) -> float:
+    model = SemiSupervisedClassifier("pseudo-mcl+", encoder=encoder.facts["name"], random_state=seed).fit(X, few)
     return float(100 * (model.predict(unseen) == truth).mean())
 
 

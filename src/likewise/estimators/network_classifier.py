@@ -146,7 +146,9 @@ class NetworkClassifier(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Class
             return self._outputs(network, inputs[:1])
 
         shape = self.input_form_.shape
-        chosen = default_network(shape, len(inputs)) if self.network is None else self.network
+        chosen = self.network
+        if chosen is None:  # what an encoder sees is linearly separable, however many items there are
+            chosen = default_network(shape, len(inputs)) if self.encoder_ is None else "linear"
         return starting_network(chosen, self.n_outputs_, shape, logits, seed=seed, start=start)
 
     def _set_naming(self, naming: Naming, outputs: NDArray[np.int64]) -> None:

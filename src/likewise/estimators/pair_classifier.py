@@ -42,8 +42,9 @@ class PairClassifier(NetworkClassifier):
         answers and from how the items lie.
     network : a name from `likewise.networks.NAMES`, an nn.Module with n_classes outputs (it is copied), or a function
         (n_classes, input_shape) -> nn.Module. By default LeNet for images, an MLP for features, and a
-        linear network for embeddings (100 numbers or more, and fewer than ten items for each). The first start has
-        the weights of an nn.Module, which may be pretrained; each later one keeps them but for a new last layer.
+        linear network with an encoder, and for embeddings (100 numbers or more, and fewer than ten items for each).
+        The first start has the weights of an nn.Module, which may be pretrained; each later one keeps them but for a
+        new last layer.
     epochs : of each stage; by default their number follows what was told: 400 steps or more.
     group_first : whether to begin with groups of the items, on which geometry and answers agree. The network is taught
         these, then what it sees is grouped again. Random starts are made where the groups do not show the classes.

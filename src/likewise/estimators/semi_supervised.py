@@ -111,7 +111,8 @@ class SemiSupervisedClassifier(NetworkClassifier):
     n_classes : how many classes there are, to be told when a class has no label; by default those of y. A class without
         a label, if items fall in it, is called by the next number, or "output 3" where labels are text.
     network : a name from `likewise.networks.NAMES`, an nn.Module with an output a class (it is copied), or a function
-        (n_classes, input_shape) -> nn.Module. By default LeNet for images and an MLP for features.
+        (n_classes, input_shape) -> nn.Module. By default LeNet for images, an MLP for features, and
+        a linear network with an encoder.
     epochs : of each of the two stages; by default about 640 steps, and at least 10 epochs.
     held_out : the share of the labels that is kept back to measure with.
     epsilon : how far VAT goes from an item, in deviations; by default 8 for an item of 3x32x32 numbers.
