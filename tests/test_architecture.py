@@ -40,8 +40,7 @@ INSIDE = {
         {"targets"},
         {"fused", "joint"},
         {"mcl", "kcl"},
-        {"listed"},
-        {"flips", "confusion", "evidence"},
+        {"wrong_answers"},
     ],
     "landscape": [{"plane", "surface", "losses"}, {"job", "blocks", "runs"}, {"rows"}, {"grid"}, {"compute"}],
 }

@@ -228,7 +228,7 @@ def test_ctrl_c_stops_and_the_same_command_goes_on(
     monkeypatch.setattr(loop, "train_step", interrupted)
     stopped = fit_blobs(blobs, blobs / "stopped")
     assert stopped.exit_code == 130
-    assert stopped.stderr == "Stopped after step 1 of epoch 1; run the same command again to go on.\n"
+    assert stopped.stderr == "Stopped after step 1 of epoch 1; run the same command again to resume.\n"
     monkeypatch.undo()
     assert fit_blobs(blobs, blobs / "stopped").exit_code == 0
     model = "model.safetensors"

@@ -99,7 +99,7 @@ def test_labels_held_out_are_measured_and_reported(blobs: Path, run: Run) -> Non
     assert "true class" in page
     (blobs / "new" / "labels.parquet").unlink()
     gone = run("report", blobs / "new")
-    assert "labels.parquet is missing; run its `likewise semi` again to go on." in gone.stderr
+    assert "labels.parquet is missing; run its `likewise semi` again to resume." in gone.stderr
 
 
 def test_pictures_of_which_a_labelled_one_is_broken(photos: Path, run: Run) -> None:

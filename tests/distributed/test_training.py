@@ -214,7 +214,7 @@ def train_noisily(folder: Path, stop_at: int, epochs: int = 3) -> Any:
 def test_a_stop_of_one_rank_stops_all_and_the_run_goes_on_to_the_same_weights(in_ranks: In, tmp_path: Path) -> None:
     through = in_ranks(2, train_noisily, tmp_path / "through", -1)
     for stopped in in_ranks(2, train_noisily, tmp_path / "cut", 5):
-        assert stopped[0] == "Stopped after step 2 of epoch 2; run the same command again to go on."
+        assert stopped[0] == "Stopped after step 2 of epoch 2; run the same command again to resume."
     again = in_ranks(2, train_noisily, tmp_path / "cut", -1)
     for rank, (_, history, weights) in enumerate(again):
         assert history == through[rank][1] == through[0][1]

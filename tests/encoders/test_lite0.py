@@ -10,7 +10,7 @@ import torch
 from PIL import Image
 
 from likewise.encoders import lite0, load_encoder
-from likewise.encoders.places import cache_folder
+from likewise.encoders.cache import cache_folder
 from likewise.errors import InputError
 from likewise.networks.efficientnet_lite import EfficientNetLite0
 

@@ -124,6 +124,16 @@ def test_an_item_of_no_class_is_said_to_be_one() -> None:
     assert model.outliers_.tolist() == [0]
 
 
+def test_classes_are_counted_by_those_who_can_be_believed() -> None:
+    """With two of three annotators guessing or reversed, plain counting finds another number."""
+    random = np.random.default_rng(0)
+    who = np.array(["ann", "guess", "reversed"])[random.integers(3, size=900)]
+    said = np.select([who == "ann", who == "guess"], [TRUE, random.random(900) < 0.5], 1 - TRUE)
+    pairs = Pairs.from_arrays(ENDS, said, annotator=who).index(200)
+    model = PairClassifier(epochs=2, unlabelled=False, starts=1).fit(X, pairs=pairs)
+    assert model.n_outputs_ == 4
+
+
 def test_classes_that_are_mixed_up_are_named() -> None:
     pair = np.sort(Y[ENDS], axis=1)
     mixed = ((pair == [1, 3]).all(axis=1)) & (np.random.default_rng(0).random(900) < 0.5)

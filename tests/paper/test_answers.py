@@ -110,7 +110,7 @@ def test_what_has_a_record_is_skipped_and_what_was_run_is_not_run_again(
 
 
 @pytest.mark.usefixtures("few")
-@pytest.mark.parametrize(("model", "rate"), [("none", [0.05, 0.3]), ("learned", [0.05, 0.2])])
+@pytest.mark.parametrize(("model", "rate"), [("none", [0.05, 0.4]), ("learned", [0.05, 0.2])])
 def test_wrong_answers(tmp_path: Path, model: str, rate: list[float]) -> None:
     ran = run(tmp_path, "--answers", "60", "--noise", "0.2", "--model", model, "--seed", "3")
     assert ran.exception is None, ran.output

@@ -239,14 +239,14 @@ def test_joint_mcl_resumes_to_the_same_network_without_its_memory(tmp_path: Path
         assert torch.equal(tensor, resumed.network.state_dict()[name])
 
 
-def test_views_to_be_judged_are_nearer() -> None:
+def test_views_with_gentler_views_are_nearer() -> None:
     strong = Augmentation(degrees=10, crop_padding=4)
     pile = Pile(torch.zeros(3, 1, 8, 8, dtype=torch.uint8), (0.1,), (0.2,), strong)
-    judged = pile.to_be_judged()
+    judged = pile.with_gentler_views()
     assert judged.augment == Augmentation(degrees=5, crop_padding=2)
     assert pile.augment is strong
     assert judged.inputs is pile.inputs
     assert (judged.mean, judged.std) == ((0.1,), (0.2,))
     jitter = Jitter(0.1, (1.0,))  # of features, which are judged as they were learned
-    assert Pile(torch.zeros(3, 1), augment=jitter).to_be_judged().augment is jitter
-    assert Pile(torch.zeros(3, 1)).to_be_judged().augment is None
+    assert Pile(torch.zeros(3, 1), augment=jitter).with_gentler_views().augment is jitter
+    assert Pile(torch.zeros(3, 1)).with_gentler_views().augment is None

@@ -14,7 +14,7 @@ from torch import Tensor, nn
 
 from likewise.errors import InputError
 from likewise.networks import CosineHead, SimilarityModule, build
-from likewise.training import Pile, Settings, learn_consensus, look, mean_probabilities, predict_logits
+from likewise.training import Pile, Settings, embed_pile, learn_consensus, mean_probabilities, predict_logits
 from likewise.training.discovery import SHARPNESS, prototype_classifier
 from likewise.training.randomness import AUGMENT, generator
 
@@ -54,7 +54,7 @@ def sharpness(g: np.ndarray, means: list[np.ndarray], partition: list[int]) -> f
 @pytest.mark.parametrize("head", ["pairs", "cosine"])
 def test_the_nearest_prototype_wins(head: Literal["pairs", "cosine"]) -> None:
     x, network = items(), module(head)
-    seen = look(network, Pile(x))
+    seen = embed_pile(network, Pile(x))
     f = seen.features[0].double().numpy()
     if isinstance(network.head, CosineHead):
         z = f @ network.head.first.weight.detach().double().numpy().T + network.head.first.bias.detach().numpy()
@@ -79,7 +79,7 @@ def test_the_nearest_prototype_wins(head: Literal["pairs", "cosine"]) -> None:
 @pytest.mark.parametrize("head", ["pairs", "cosine"])
 def test_several_views_make_the_prototypes(head: Literal["pairs", "cosine"]) -> None:
     x, network = items(), module(head)
-    seen = look(network, Pile(x, augment=lambda x, draw: x + 0.3 * torch.randn(x.shape, generator=draw)), views=3)
+    seen = embed_pile(network, Pile(x, augment=lambda x, draw: x + 0.3 * torch.randn(x.shape, generator=draw)), views=3)
     assert not torch.equal(seen.features[0], seen.features[1])
     last = prototype_classifier(seen, PARTITION, K).last
     assert isinstance(last, nn.Linear)
@@ -97,7 +97,7 @@ def test_several_views_make_the_prototypes(head: Literal["pairs", "cosine"]) -> 
 @pytest.mark.parametrize("head", ["pairs", "cosine"])
 def test_outputs_without_a_cluster_are_chosen_by_none(head: Literal["pairs", "cosine"]) -> None:
     x, network = items(), module(head)
-    seen = look(network, Pile(x))
+    seen = embed_pile(network, Pile(x))
     before = copy.deepcopy(network.state_dict())
     usual = predict_logits(prototype_classifier(seen, PARTITION, K), x)
     gap = torch.tensor([0, 2, 3])[PARTITION]  # nothing is in 1, and there are 4 and 5 besides
@@ -114,7 +114,7 @@ def test_a_backbone_without_a_last_layer_is_refused() -> None:
         def features(self, x: Tensor) -> Tensor:
             return x
 
-    seen = look(SimilarityModule(Bare(), head="cosine"), Pile(items()), adapt=False)
+    seen = embed_pile(SimilarityModule(Bare(), head="cosine"), Pile(items()), adapt=False)
     with pytest.raises(InputError, match=r"^A classifier is made of Bare by replacing its last layer; give a backbone"):
         prototype_classifier(seen, PARTITION, K)
 

@@ -251,7 +251,7 @@ def stop_after(steps: int, folder: Path | None) -> str:
 
 def test_ctrl_c_says_where_it_stopped_and_how_to_go_on(tmp_path: Path) -> None:
     handler = signal.getsignal(signal.SIGINT)
-    assert stop_after(7, tmp_path) == "Stopped after step 2 of epoch 2; run the same command again to go on."
+    assert stop_after(7, tmp_path) == "Stopped after step 2 of epoch 2; run the same command again to resume."
     assert signal.getsignal(signal.SIGINT) is handler
     assert "Stopped after step 2 of epoch 2; nothing was saved" in stop_after(7, None)
 

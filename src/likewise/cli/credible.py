@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from likewise.estimators import PairClassifier
     from likewise.pairs import Posterior, Suspect
 
 SHOWN = 20  # suspects, annotators and outliers
@@ -77,6 +78,16 @@ def credible_report(posterior: Posterior, suspects: Sequence[Suspect]) -> Iterat
         more = f" and {len(outliers) - SHOWN:,} more" if len(outliers) > SHOWN else ""
         yield "\nFar more answers than usual are wrong about these items, which may be in two classes or in none:"
         yield f"  {names}{more}"
+
+
+def mixed_up_classes(model: PairClassifier) -> list[dict[str, Any]] | None:
+    """The outputs that answers mix up, most often first; None where that was not learned."""
+    from likewise.estimators.wrong_answers import mixed_up
+
+    if model.confusion_ is None:
+        return None
+    found = mixed_up(model.confusion_, model.outputs_)
+    return [{"classes": [one, other], "called_same": share} for one, other, share in found]
 
 
 def rates_table(rates: Sequence[Mapping[str, Any]]) -> Iterator[str]:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from likewise.cli import fitted
-from likewise.cli.credible import rates_table, verdicts
+from likewise.cli.credible import mixed_up_classes, rates_table, verdicts
 from likewise.cli.items import (
     NOT_THE_MODELS,
     Given,
@@ -72,8 +72,8 @@ def fit(
         str,
         typer.Option(
             metavar="auto|annotators|confusion|learn|RATE",
-            help="The rate of wrong answers: learned for each annotator, all answers judged together (auto) or pair "
-            "by pair (annotators); for each two classes (confusion); for all (learn); or given. 0: none is wrong.",
+            help="The rate of wrong answers: each annotator's, all answers judged together (auto) or pair by pair "
+            "(annotators); of classes mixed up (confusion); one, learned (learn) or given. 0: all are right.",
         ),
     ] = "auto",
     group_first: Annotated[
@@ -240,24 +240,12 @@ def _metrics(model: PairClassifier, given: Given, out: Path) -> dict[str, Any]:
         "unused_outputs": model.unused_outputs_,
         "noise": model.noise_,
         "answers": model.credibility_,
-        "mixed_up": _mixed_up(model),
+        "mixed_up": mixed_up_classes(model),
         "stage": "unlabelled" if model.unlabelled_ else "answers",
         "grouped": model.grouped_,
         "starts": len(list(out.glob("stages/start-*"))),
         "seconds": fitted.training_seconds(out),
     }
-
-
-def _mixed_up(model: PairClassifier) -> list[dict[str, Any]] | None:
-    """The classes that answers mix up, most often first; None where that was not learned."""
-    from likewise.estimators.wrong_answers import mixed_up
-
-    if model.confusion_ is None:
-        return None
-    return [
-        {"classes": [one, other], "called_same": share}
-        for one, other, share in mixed_up(model.confusion_, model.outputs_)
-    ]
 
 
 def _warn_of_self_pairs(answers: Pairs) -> None:

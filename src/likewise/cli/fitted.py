@@ -117,7 +117,7 @@ def require_fit(run: Path) -> Fit:
         raise InputError(f"{run} was not written by `likewise fit`: fit.json is missing; give the folder of a fit.")
     missing = [name for name in files_of(fit.command) if not (run / name).exists()]
     if missing:
-        again = f"run its `likewise {fit.command}` again to go on"
+        again = f"run its `likewise {fit.command}` again to resume"
         raise InputError(f"{run} is not finished, {missing[0]} is missing; {again}.")
     return fit
 

@@ -1,11 +1,10 @@
 """The criteria: MCL and KCL, as modules and as functions; MCL for answers that may be wrong, and for all at once."""
 
-from likewise.criteria.evidence import evidence_mcl
-from likewise.criteria.flips import flipped_mcl
 from likewise.criteria.joint import Groups, joint_mcl, joint_targets
 from likewise.criteria.kcl import KCL, kcl
 from likewise.criteria.mcl import MCL, mcl
 from likewise.criteria.tables import LabelTable, MatrixTable, Overlay, PairTable, TableTile, dense, known_pairs
+from likewise.criteria.wrong_answers import evidence_mcl, flipped_mcl
 
 __all__ = [
     "KCL",

@@ -132,10 +132,14 @@ def read_call(
     if pairs is not None:
         return Call(logits, _read_listing(b, same, pairs.to(logits.device), weight, self_pairs))
     if weight is not None and weight.shape != (b, b):
-        raise ValueError(f"weight must have shape ({b}, {b}), one value a pair of the batch, got {_describe(weight)}.")
+        raise ValueError(
+            f"weight must have shape ({b}, {b}), one value per pair of the batch, got {_describe(weight)}."
+        )
     if same.ndim == 2:
         if same.shape != (b, b):
-            raise ValueError(f"same must have shape ({b}, {b}), one value a pair of the batch, got {_describe(same)}.")
+            raise ValueError(
+                f"same must have shape ({b}, {b}), one value per pair of the batch, got {_describe(same)}."
+            )
         _check_values(same, weight)
         return Call(logits, Grid(b, MatrixTable(same, weight), self_pairs))
     return _read_labels(logits, same, weight, self_pairs)
@@ -172,9 +176,9 @@ def _read_listing(b: int, same: Tensor, pairs: Tensor, weight: Tensor | None, se
     if pairs.ndim != 2 or pairs.shape[1] != 2 or pairs.is_floating_point() or pairs.dtype == torch.bool:
         raise ValueError(f"pairs must be integers of shape (P, 2), got {_describe(pairs)}.")
     if same.shape != pairs.shape[:1]:
-        raise ValueError(f"same must have shape ({len(pairs)},), one value a pair, got {_describe(same)}.")
+        raise ValueError(f"same must have shape ({len(pairs)},), one value per pair, got {_describe(same)}.")
     if weight is not None and weight.shape != same.shape:
-        raise ValueError(f"weight must have shape ({len(pairs)},), one value a pair, got {_describe(weight)}.")
+        raise ValueError(f"weight must have shape ({len(pairs)},), one value per pair, got {_describe(weight)}.")
     pairs = pairs.long()
     _check_values(same, weight, pairs, b)
     left, right = pairs.unbind(1)

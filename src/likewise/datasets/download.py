@@ -158,7 +158,7 @@ def fetch(url: str, target: Path, md5: str, *, attempts: int, delay: float, repo
             failures += 1
             if failures >= attempts:
                 raise InputError(
-                    f"{url} could not be downloaded in {attempts} attempts ({error}); run the command again to go on "
+                    f"{url} could not be downloaded in {attempts} attempts ({error}); run the command again to resume "
                     "where it stopped."
                 ) from error
             time.sleep(delay * 2 ** (failures - 1))

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
 import struct
 import sys
 from collections.abc import Iterator, Sequence
@@ -24,6 +25,20 @@ import numpy as np
 from numpy.typing import NDArray
 
 from likewise.storage.atomic_files import write_atomically, writing_to
+
+
+# Where features and weights are kept between runs.
+def cache_folder() -> Path:
+    """LIKEWISE_CACHE, else the platform's folder for caches; it may be deleted at any time."""
+    chosen = os.environ.get("LIKEWISE_CACHE")
+    if chosen:
+        return Path(chosen).expanduser()
+    if sys.platform == "win32":
+        return Path(os.environ.get("LOCALAPPDATA") or Path.home() / "AppData" / "Local") / "likewise" / "cache"
+    if sys.platform == "darwin":
+        return Path.home() / "Library" / "Caches" / "likewise"
+    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "likewise"
+
 
 if sys.platform != "win32":  # Windows has no such lock
     import fcntl

@@ -13,10 +13,9 @@ from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
 
 from likewise.datasets import image_tensor, to_unit_length
-from likewise.encoders.cache import FeatureCache
+from likewise.encoders.cache import FeatureCache, cache_folder
 from likewise.encoders.encode import Encoded, encode, item_name
 from likewise.encoders.names import Chosen, load_pretrained
-from likewise.encoders.places import cache_folder
 from likewise.encoders.pretrained import Precision, Pretrained
 from likewise.errors import InputError
 from likewise.storage.atomic_files import WriteError

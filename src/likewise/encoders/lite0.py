@@ -9,9 +9,9 @@ import torch
 from safetensors.torch import load_file
 from torch import Tensor
 
+from likewise.encoders.cache import cache_folder
 from likewise.encoders.packages import file_of, package_folder, package_version
 from likewise.encoders.photos import PhotoForm, photo_encoder
-from likewise.encoders.places import cache_folder
 from likewise.encoders.pretrained import Pretrained, weights_sha256
 from likewise.errors import InputError
 from likewise.networks.efficientnet_lite import EfficientNetLite0, from_tensorflow_port

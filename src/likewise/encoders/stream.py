@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import sys
+import time
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -17,8 +20,55 @@ from likewise.datasets.stream import ARRAY_SUFFIXES
 from likewise.datasets.texts import Texts, load_texts
 from likewise.distributed import barrier, world
 from likewise.encoders.encoder import Encoder
-from likewise.encoders.progress import showing
 from likewise.errors import InputError
+from likewise.storage.atomic_files import is_writer
+from likewise.training.progress import clock
+
+# How far an encoder has come: a bar on a terminal, a line now and then elsewhere. Clocks are read only to show it.
+
+SPACING = 10.0  # seconds between two lines
+
+
+@contextmanager
+def showing(title: str, total: int, shown: bool = True) -> Iterator[Callable[[int], None]]:
+    """A context whose value is called with how many items were done since the last call."""
+    if not shown or not is_writer():
+        yield lambda n: None
+    elif sys.stderr.isatty():
+        from rich.console import Console
+        from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+
+        columns = (TextColumn(title), BarColumn(), MofNCompleteColumn(), TextColumn("{task.fields[rate]}"))
+        started, done = time.perf_counter(), 0
+        with Progress(*columns, TimeRemainingColumn(), TextColumn("left"), console=Console(stderr=True)) as bar:
+            task = bar.add_task("", total=total, rate="")
+
+            def advance(n: int) -> None:
+                nonlocal done
+                done += n
+                bar.update(task, advance=n, rate=f"{done / (time.perf_counter() - started):.0f} items/s")
+
+            yield advance
+    else:
+        yield _lines(title, total)
+
+
+def _lines(title: str, total: int) -> Callable[[int], None]:
+    started = last = time.perf_counter()
+    done = 0
+
+    def advance(n: int) -> None:
+        nonlocal done, last
+        done += n
+        now = time.perf_counter()
+        if now - last >= SPACING and done < total:
+            last = now
+            rate = done / (now - started)
+            left = clock((total - done) / rate)
+            print(f"{title}: {done:,} of {total:,}  {rate:.0f} items/s  {left} left", file=sys.stderr, flush=True)
+
+    return advance
+
 
 CHUNK = 1024  # items whose features are in memory at a time
 
@@ -33,6 +83,7 @@ class _Source:
     labels: Tensor
     class_names: tuple[str, ...]
     name: Callable[[int], str]  # of an item, for a message
+    texts: Texts | None = None
 
 
 @dataclass(eq=False, kw_only=True)
@@ -40,6 +91,7 @@ class EncodedStream(ItemStream):
     """Features of the items at a path; each is computed once, and then read from the encoder's cache."""
 
     encoder: Encoder
+    texts: Texts | None  # that are encoded
     share_out: Callable[[], None]  # computes all features, in as many processes as there are
 
 
@@ -98,6 +150,7 @@ def open_encoded(
         names=names,
         item_bytes=4 * encoder.pretrained.width,
         encoder=encoder,
+        texts=source.texts,
         share_out=share_out,
     )
 
@@ -139,4 +192,5 @@ def _texts(path: Path, columns: Sequence[str]) -> _Source:
         texts.labels,
         texts.class_names,
         lambda row: f"{path}, {texts.place(row)}",
+        texts,
     )

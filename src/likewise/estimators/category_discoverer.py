@@ -27,7 +27,7 @@ from likewise.estimators.task import checksum
 from likewise.evaluation import NumberOfClasses, joining_costs, n_dominant, number_by_silhouette, trust
 from likewise.networks import CosineHead
 from likewise.supervision import cosine_affinity, diffusion_rows, spectral_opinions, spectral_partition
-from likewise.training import OnEpoch, Seen, Settings, learn_consensus, mean_probabilities, prototype_classifier
+from likewise.training import EmbeddedPile, OnEpoch, Settings, learn_consensus, mean_probabilities, prototype_classifier
 from likewise.training.settings import Precision
 
 Similarity = SimilarityNetwork | Callable[[Any, Any], ArrayLike] | ArrayLike | None
@@ -201,7 +201,7 @@ class CategoryDiscoverer(ClusterMixin, BaseEstimator):  # type: ignore[misc]
         rounds = ROUNDS if isinstance(module.head, CosineHead) and self.epochs else 1
         history: list[dict[str, float]] = []
         for number in range(1, rounds + 1):
-            seen = similarity.look(inputs, module)
+            seen = similarity.embed_items(inputs, module)
             if number == 1:
                 self.trust_ = trust(seen.probability(torch.from_numpy(rows)).numpy())
                 self.number_ = self._number(seen.embedding.numpy()[rows], similarity)
@@ -225,7 +225,7 @@ class CategoryDiscoverer(ClusterMixin, BaseEstimator):  # type: ignore[misc]
             history += [{**row, "round": number, "epoch": row["epoch"] + before} for row in result.history]
             module = module.with_backbone(network)
         else:
-            outputs = mean_probabilities(network, pile.to_be_judged(), VIEWS, self.seed_).argmax(1).numpy()
+            outputs = mean_probabilities(network, pile.with_gentler_views(), VIEWS, self.seed_).argmax(1).numpy()
         self.classifier_ = PairClassifier.of_network(
             network, similarity.network_name_, similarity.input_form_, self.number_.estimate, outputs, history
         )
@@ -234,7 +234,7 @@ class CategoryDiscoverer(ClusterMixin, BaseEstimator):  # type: ignore[misc]
             self.classifier_.feature_names_in_ = self.feature_names_in_
         return outputs
 
-    def _partitions(self, seen: Seen, rows: NDArray[np.int64]) -> tuple[Tensor, Tensor]:
+    def _partitions(self, seen: EmbeddedPile, rows: NDArray[np.int64]) -> tuple[Tensor, Tensor]:
         """The best partition of all items (n,), and several opinions (n, R) on it."""
         z = seen.embedding.numpy()
         if isinstance(seen.module.head, CosineHead):

@@ -101,7 +101,7 @@ def _learn(
         flip=flip_of(model.noise) if answered else 0.0,
         turns=turns_of(model.noise) if isinstance(answers, Pairs) else None,
         run=None if model.run is None else Path(model.run),
-        config=None if model.run is None else {"items": items_checksum(inputs), "answers": checksum(*task.arrays)},
+        config=None if model.run is None else _config(model, inputs, task),
         progress=model.verbose,
         on_epoch=model.on_epoch,
     )
@@ -118,6 +118,12 @@ def _learn(
     model._set_verdict(verdict)
     model.confusion_ = learned.confusion
     model.noise_ = learned.flip if verdict.posterior is None else share_wrong(verdict, task.noisy)
+
+
+def _config(model: PairClassifier, inputs: Tensor, task: Task) -> dict[str, object]:
+    """What a run that goes on must have begun with."""
+    told: dict[str, object] = {"items": items_checksum(inputs), "answers": checksum(*task.arrays)}
+    return {**told, "noise": model.noise} if turns_of(model.noise) and task.noisy else told
 
 
 def _name(model: PairClassifier, inputs: Tensor, labels: NDArray[Any] | None, classes: NDArray[Any] | None) -> None:

@@ -18,7 +18,7 @@ from likewise.estimators.inputs import InputForm
 from likewise.evaluation import NumberOfClasses
 from likewise.pairs import Pairs
 from likewise.training import Pile
-from likewise.training.grouping import spaces_of
+from likewise.training.grouping import agglomerated, among, spaces_of
 
 
 def asked_outputs(n_classes: int | None, labels: NDArray[Any] | None) -> int | None:
@@ -36,11 +36,18 @@ def asked_outputs(n_classes: int | None, labels: NDArray[Any] | None) -> int | N
 
 
 def estimate_n_classes(inputs: Tensor, form: InputForm, answers: Pairs, seed: int) -> NumberOfClasses:
-    """The number of classes, from the items as they are and the answers; the first process counts for all."""
+    """The number of classes, from the items as they are and the answers; the first process counts for all.
+
+    Several annotators are weighed first, by as many groups as the items show without any answer.
+    """
 
     def count() -> dict[str, int]:
         rows, odds = items_to_count(Odds.of(read_constraints(answers, len(inputs))), seed)
         spaces = spaces_of(Pile(inputs, form.mean, form.std), rows)
+        if len(answers.annotators) > 1:
+            nothing = Odds(len(rows), np.empty((0, 2), dtype=np.int64), np.empty(0))
+            n_groups = count_classes(spaces, nothing, seed).estimate
+            odds = agglomerated(spaces, among(answers, rows), n_groups, seed)[1]
         return dataclasses.asdict(count_classes(spaces, odds, seed))
 
     return NumberOfClasses(**from_first(count))

@@ -25,7 +25,7 @@ from likewise.estimators.starting_network import Network, OwnNetwork
 from likewise.estimators.task import (
     read_told,
 )
-from likewise.estimators.wrong_answers import Noise, Verdict, check_noise
+from likewise.estimators.wrong_answers import CREDIBILITY, Noise, Verdict, check_noise, check_saved
 from likewise.pairs import Ids, LargeAnswers, Pairs, PairTarget, Posterior, answers_about
 from likewise.storage.records import Form
 from likewise.training import Augment, OnEpoch
@@ -96,7 +96,7 @@ class PairClassifier(NetworkClassifier):
         "noise": float,
         "unlabelled": bool,
         "n_classes_interval": ([int], None),
-        "credibility": (dict, None),
+        "credibility": (CREDIBILITY, None),
         "confusion": ([[float]], None),
     }
     facts_added: ClassVar[dict[str, Any]] = {"n_classes_interval": None, "credibility": None, "confusion": None}
@@ -277,6 +277,7 @@ class PairClassifier(NetworkClassifier):
         """Read a classifier that `save` wrote; one with a network of your own needs it again, for its form alone."""
         classifier = super().load(folder, network=network)
         classifier.held_out_, classifier.memory_ = Pairs.from_arrays(np.empty((0, 2)), []), {}
+        check_saved(classifier.confusion_, classifier.credibility_, classifier.n_outputs_, Path(folder))
         classifier._set_verdict(Verdict(None, classifier.credibility_))
         if classifier.confusion_ is not None:
             classifier.confusion_ = np.array(classifier.confusion_, dtype=np.float64)

@@ -35,11 +35,11 @@ from likewise.networks import CosineHead, SimilarityModule, build
 from likewise.supervision import diffusion_rows
 from likewise.training import (
     Augment,
+    EmbeddedPile,
     OnEpoch,
     Pile,
-    Seen,
     Settings,
-    look,
+    embed_pile,
     quarter_turns,
     train_similarity,
 )
@@ -171,11 +171,11 @@ class SimilarityNetwork(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseE
 
     def similarity(self, X: Any) -> NDArray[np.float32]:
         """The probability that two are the same, for all pairs of the items X, (n, n)."""
-        return np.asarray(self.look(self._inputs(X, reset=False)).probability().numpy())
+        return np.asarray(self.embed_items(self._inputs(X, reset=False)).probability().numpy())
 
     def iter_similarity(self, X: Any, rows: int = 256) -> Iterator[NDArray[np.float32]]:
         """The same in blocks of rows, so that the whole need not be in memory."""
-        seen = self.look(self._inputs(X, reset=False))
+        seen = self.embed_items(self._inputs(X, reset=False))
         for block in seen.module.iter_similarity(seen.features, rows=rows):
             yield np.asarray(block.numpy())
 
@@ -187,18 +187,20 @@ class SimilarityNetwork(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseE
         """The probability that two rows of X are of one class, for index_pairs (m, 2)."""
         inputs = self._inputs(X, reset=False)
         pairs = torch.from_numpy(index_pairs_of(index_pairs, len(inputs)))
-        seen = self.look(inputs)
+        seen = self.embed_items(inputs)
         return np.asarray(seen.module.predict_listed(seen.features, pairs).numpy())
 
     def transform(self, X: Any) -> NDArray[np.float32]:
         """The embeddings that are compared, (n, d), each of length 1; the backbone's features with the head "pairs"."""
-        return np.asarray(self.look(self._inputs(X, reset=False)).embedding.numpy())
+        return np.asarray(self.embed_items(self._inputs(X, reset=False)).embedding.numpy())
 
-    def look(self, inputs: Tensor, module: SimilarityModule | None = None) -> Seen:
+    def embed_items(self, inputs: Tensor, module: SimilarityModule | None = None) -> EmbeddedPile:
         """What this network sees in a pile of items, given as a tensor; or what a `module` that came of it does."""
         check_is_fitted(self)
         adapt = self.adapt and len(inputs) >= ENOUGH_TO_ADAPT
-        return look(module or self.module_, self.pile(inputs).to_be_judged(), views=max(1, self.views), adapt=adapt)
+        return embed_pile(
+            module or self.module_, self.pile(inputs).with_gentler_views(), views=max(1, self.views), adapt=adapt
+        )
 
     def pile(self, inputs: Tensor) -> Pile:
         """Items as this network is used to seeing them in training."""
@@ -283,7 +285,7 @@ class SimilarityNetwork(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseE
         rows, codes = parts.to_pair(seed_of(self.random_state))
         same = codes[:, None] == codes
         above = np.triu_indices(len(same), 1)
-        seen = self.look(inputs[rows])
+        seen = self.embed_items(inputs[rows])
         before = seen.probability().numpy()[above].clip(1e-7, 1 - 1e-7).astype(np.float64)
         slope, offset = platt(np.log(before) - np.log1p(-before), same[above])
         if slope <= 0:  # no better than chance: then every pair is as likely to be the same as any other
@@ -303,7 +305,7 @@ class SimilarityNetwork(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseE
         piles = piles_to_count(
             parts.held_out_codes, seed_of(self.random_state), group if parts.kind == "groups" else None
         )
-        known = [(self.look(inputs[parts.held_out[rows]]).embedding.numpy(), n) for rows, n in piles]
+        known = [(self.embed_items(inputs[parts.held_out[rows]]).embedding.numpy(), n) for rows, n in piles]
         return StoppingRule.fit([(joining_costs(diffusion_rows(z)), n) for z, n in known]) if known else None
 
     def _inputs(self, X: Any, reset: bool) -> Tensor:

@@ -12,6 +12,7 @@ a rate          one rate for everybody, given
 from __future__ import annotations
 
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, Literal
 
 import numpy as np
@@ -30,6 +31,26 @@ from likewise.training.turns import judge_answers
 Noise = float | Literal["auto", "annotators", "confusion", "learn"]
 WORDS = ("auto", "annotators", "confusion", "learn")
 
+CREDIBILITY = {
+    "supported": bool,
+    "share_wrong": float,
+    "interval": [float],
+    "rates": [
+        {
+            "annotator": str,
+            "answers": int,
+            "says_same": float,
+            "false_different": float,
+            "false_different_interval": [float],
+            "false_same": float,
+            "false_same_interval": [float],
+            "random": bool,
+            "reversed": bool,
+        }
+    ],
+    "likely_wrong": int,
+    "outliers": [int],
+}  # the form of the facts that are saved
 FEWEST_UNTAUGHT = 30  # held-out answers that tell whether the network foretells any; with fewer all answers do
 
 
@@ -84,6 +105,16 @@ def judge_all(network: nn.Module, pile: Pile, answers: Pairs, held_out: Pairs, n
         network, pile, answers, held_out, joint=noise == "auto", untaught=untaught if enough else None
     )
     return Verdict(found, credible_facts(found))
+
+
+def check_saved(confusion: Any, facts: dict[str, Any] | None, n_outputs: int, folder: Path) -> None:
+    """Refuse what does not fit the outputs, or is no pair of bounds."""
+    if confusion is not None and np.shape(confusion) != (n_outputs, n_outputs):
+        raise InputError(f"{folder} has a confusion of shape {np.shape(confusion)}; save the classifier again.")
+    rates = [] if facts is None else facts["rates"]
+    bounds = [rate[f"{name}_interval"] for rate in rates for name in ("false_different", "false_same")]
+    if any(len(pair) != 2 for pair in ([] if facts is None else [facts["interval"], *bounds])):
+        raise InputError(f"{folder} has an interval without two bounds; save the classifier again.")
 
 
 def mixed_up(confusion: NDArray[np.float64], outputs: NDArray[np.int64]) -> list[tuple[int, int, float]]:

@@ -84,7 +84,9 @@ def read_network(run: RunNames, data: DataSet) -> nn.Module:
     """The trained network."""
     path = run.folder / "model.safetensors"
     if not path.exists():
-        raise InputError(f"{run.folder} is not finished, model.safetensors is missing; run its command again to go on.")
+        raise InputError(
+            f"{run.folder} is not finished, model.safetensors is missing; run its command again to resume."
+        )
     try:
         weights = load_tensors(path.read_bytes())
     except Exception as error:  # its readers raise whatever they meet: SafetensorError, KeyError, ValueError, ...

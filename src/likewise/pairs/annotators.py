@@ -154,7 +154,7 @@ class Reliability:
         return self.share_same * self.sensitivity + (1 - self.share_same) * self.specificity
 
     def merge(self) -> Pairs:
-        """One answer a pair: `same` is the probability given all answers, `weight` the information that they hold.
+        """One answer per pair: `same` is the probability given all answers, `weight` the information that they hold.
 
         That is 1 bit less the entropy of `same`: 1 for a pair that is certain, near 0 for one that could be either.
         """

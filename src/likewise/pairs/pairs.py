@@ -18,15 +18,13 @@ from likewise.pairs.closure import Closure, close, told
 from likewise.pairs.columns import Source
 from likewise.pairs.contradictions import Contradiction, find_contradictions
 from likewise.pairs.ids import item_ids, lookup
-from likewise.pairs.keys import distinct_numbers, n_pairs, occurring, pair_numbered, places
+from likewise.pairs.keys import occurring, places
+from likewise.pairs.known_classes import label_pairs, matrix_pairs
 from likewise.pairs.posterior import Posterior, infer
 from likewise.pairs.repair import Repair, repair
 from likewise.pairs.target import PairTarget
-from likewise.unknown import UNKNOWN
 
 SURE = 0.5  # bits of information that a merged answer must hold to count
-MOST_PAIRS = 50_000_000  # that are made from labels without being asked for by number
-ROUNDING = 1e-5  # by which the two entries of a pair may differ in a matrix of similarities
 
 Ints = NDArray[np.int64]
 Rows = NDArray[np.bool_] | NDArray[np.int64]
@@ -146,19 +144,9 @@ class Pairs:
         >>> Pairs.from_labels([7, 7, -1, 3])
         Pairs(3 answers about 3 items: 1 same, 2 different)
         """
-        labels = np.asarray(labels)
-        if labels.ndim != 1 or labels.dtype.kind not in "iubUSO":
-            raise InputError(f"labels are {labels.dtype} of shape {labels.shape}; give one integer or text an item.")
-        known = np.arange(len(labels)) if labels.dtype.kind in "US" else np.flatnonzero(~np.isin(labels, UNKNOWN))
-        total = n_pairs(len(known))
-        if n is None and total > MOST_PAIRS:
-            raise InputError(f"{len(known)} labels make {total} pairs; give n, the number of pairs to draw.")
-        if n is not None and not 0 <= n <= total:
-            raise InputError(f"n is {n}, but {len(known)} labels make {total} pairs; give n from 0 to that.")
-        number = np.arange(total) if n is None else distinct_numbers(total, n, np.random.default_rng(random_state))
-        left, right = (known[side] for side in pair_numbered(number))
-        made = cls.from_arrays(np.stack([left, right], 1), labels[left] == labels[right])
-        return replace(made, n_items=len(labels))
+        left, right, same = label_pairs(labels, n, random_state)
+        made = cls.from_arrays(np.stack([left, right], 1), same)
+        return replace(made, n_items=len(np.asarray(labels)))
 
     @classmethod
     def from_matrix(cls, same: ArrayLike) -> Self:
@@ -169,23 +157,8 @@ class Pairs:
         >>> Pairs.from_matrix([[1, 1, 0], [1, 1, float("nan")], [0, float("nan"), 1]])
         Pairs(2 answers about 3 items: 1 same, 1 different)
         """
-        matrix = np.asarray(same)
-        if matrix.ndim != 2 or len(set(matrix.shape)) != 1 or matrix.dtype.kind not in "fbiu":
-            raise InputError(f"same is {matrix.dtype} of shape {matrix.shape}; give a matrix (n, n) of numbers.")
-        rounding = max(ROUNDING, 16 * float(np.finfo(matrix.dtype).eps)) if matrix.dtype.kind == "f" else 0.0
-        left, right = np.triu_indices(len(matrix), 1)
-        above, below = matrix[left, right].astype(np.float64), matrix[right, left].astype(np.float64)
-        differ = ~(np.abs(above - below) <= rounding) & ~(np.isnan(above) & np.isnan(below))
-        if differ.any():
-            i, j = left[differ][0], right[differ][0]
-            raise InputError(f"same[{i}, {j}] is {matrix[i, j]} and same[{j}, {i}] is {matrix[j, i]}; make them equal.")
-        known = ~np.isnan(above)
-        mean = (above[known] + below[known]) / 2
-        inside = np.clip(mean, 0, 1)
-        made = cls.from_arrays(
-            np.stack([left, right], 1)[known], np.where(np.abs(mean - inside) <= rounding, inside, mean)
-        )
-        return replace(made, n_items=len(matrix))
+        left, right, probability, n_items = matrix_pairs(same)
+        return replace(cls.from_arrays(np.stack([left, right], 1), probability), n_items=n_items)
 
     @classmethod
     def _from_columns(cls, given: dict[str, Any], source: Source) -> Self:
@@ -226,11 +199,8 @@ class Pairs:
 
     def __repr__(self) -> str:
         same, different = (int(side.sum()) for side in told(self))
-        return (
-            f"Pairs({len(self)} answers about {len(self.items)} items: {same} same, {different} different"
-            + (f", by {len(self.annotators)} annotators" if self.annotators else "")
-            + ")"
-        )
+        by = f", by {len(self.annotators)} annotators" if self.annotators else ""
+        return f"Pairs({len(self)} answers about {len(self.items)} items: {same} same, {different} different{by})"
 
     @property
     def lines(self) -> Ints:

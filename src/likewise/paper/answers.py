@@ -75,7 +75,7 @@ def flattened(data: DataSet) -> DataSet:
 
 
 def run_trial(trial: Trial, data: DataSet, drawn: Drawn, runs: Path) -> AnswersRecord:
-    """Fit and measure the classifier, its twin and its rivals in folders under `runs`, or go on there."""
+    """Fit and measure the classifier, its twin and its rivals in folders under `runs`, or resume there."""
     recipe, run = trial.recipe, runs / trial.name
     classifier = classifier_of(trial, data.train.n_classes, run)
     spent = fit_timed(classifier, data.train, drawn.pairs, run)

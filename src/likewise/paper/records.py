@@ -1,4 +1,4 @@
-"""Records: what a run found and how it was made, one JSON file a run; `Record` is that of the paper's table."""
+"""Records: what a run found and how it was made, one JSON file per run; `Record` is that of the paper's table."""
 
 from __future__ import annotations
 

@@ -18,7 +18,7 @@ from likewise.paper.recipe import recipes
 from likewise.paper.records import Record, read_records
 from likewise.paper.spherepair_section import spherepair_section
 from likewise.paper.table4 import table4_section
-from likewise.paper.transfer_section import table2_section, table3_section
+from likewise.paper.transfer import table2_section, table3_section
 
 INTRODUCTION = """\
 # Results

@@ -36,7 +36,7 @@ def run_entries(
 
 
 def run_entry(entry: Entry, data: DataSet, run: Path, train: Train | None = None) -> Record:
-    """Train one entry of the table in the folder `run`, or go on there, and measure it.
+    """Train one entry of the table in the folder `run`, or resume there, and measure it.
 
     Another `train` may take the place of `train_entry`: it has the same arguments and trains the network in place.
     """

@@ -74,7 +74,7 @@ def run_semi_entries(
 
 
 def run_semi_entry(entry: SemiEntry, data: DataSet, run: Path) -> SemiRecord:
-    """Learn one method on one split in the folder `run`, or go on there, and measure it."""
+    """Learn one method on one split in the folder `run`, or resume there, and measure it."""
     recipe = entry.recipe
     labels = draw_labels(data.train, recipe.labels, entry.split)
     learned = learn(entry, data, labels, run)

@@ -42,7 +42,7 @@ from likewise.paper.transfer_entries import (
     TransferRecipe,
 )
 from likewise.supervision import label_objective, transfer_objective
-from likewise.training import Pile, Settings, TensorBatches, look, predict_logits, train, train_similarity
+from likewise.training import Pile, Settings, TensorBatches, embed_pile, predict_logits, train, train_similarity
 
 
 # What the recipes of transfer learn from, and the piles that they find classes in.
@@ -154,7 +154,7 @@ class Found:
 
 
 def learn_known(entry: TransferEntry, task: Task, run: Path, backbone_run: Path | None = None) -> Learned:
-    """Train the similarity network of the recipe on what is known in the folder `run`, or go on there.
+    """Train the similarity network of the recipe on what is known in the folder `run`, or resume there.
 
     Where classifiers start from a network that tells the known classes apart, that comes first, or from `backbone_run`.
     """
@@ -215,7 +215,7 @@ def find(entry: TransferEntry, learned: Learned, task: Task, name: str, run: Pat
     if entry.method in ("mcl", "kcl"):
         outputs = _learn(entry, learned, pile, n_outputs, run)
         rows = torch.linspace(0, len(outputs) - 1, min(len(outputs), MOST_JUDGED)).long()
-        predicted = look(similarity, replace(pile, inputs=pile.inputs[rows])).probability().numpy()
+        predicted = embed_pile(similarity, replace(pile, inputs=pile.inputs[rows])).probability().numpy()
         return Found(outputs, n_outputs, n_dominant(outputs, n_outputs), quality_of(predicted, labels[rows]))
     return _cluster(entry, learned, pile, labels, n_outputs)
 
@@ -266,7 +266,7 @@ def _cluster(entry: TransferEntry, learned: Learned, pile: Pile, labels: NDArray
         items = predict_logits(Features(learned.backbone), pile.inputs, mean=pile.mean, std=pile.std).numpy()
     pairs, quality = None, None
     if method.uses_pairs:
-        predicted = look(cast(SimilarityModule, learned.similarity), pile).probability().numpy()
+        predicted = embed_pile(cast(SimilarityModule, learned.similarity), pile).probability().numpy()
         pairs, quality = Pairs.from_matrix(predicted > 0.5), quality_of(predicted, labels)
     fitted = method(**options).fit(items, pairs=pairs)
     outputs = np.asarray(fitted.labels_, dtype=np.int64)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +16,15 @@ from likewise.storage.atomic_files import write_atomically
 # str, int, float, bool or dict; a tuple of alternatives; [form] for a list of such; {name: form} for what must be there
 Form = Any
 
-WORDS = {str: "text", int: "a whole number", float: "a number", bool: "true or false", dict: "a mapping", None: "null"}
+WORDS = {
+    str: "text",
+    int: "a whole number",
+    float: "a number",
+    bool: "true or false",
+    dict: "a mapping",
+    list: "a list",
+    None: "null",
+}
 
 
 def write_json(path: Path | str, value: object) -> None:
@@ -94,7 +102,8 @@ def _misfit(value: Any, form: Form, place: str) -> str:
         kinds = form if isinstance(form, tuple) else (form,)
         if any(_is(value, kind) for kind in kinds):
             return ""
-        words = ("a list" if isinstance(kind, list) else WORDS[kind] for kind in kinds)
+        plain: Iterator[Any] = (type(kind) if isinstance(kind, list | dict) else kind for kind in kinds)
+        words = (WORDS[kind] for kind in plain)
         return f"{place} must be {' or '.join(words)}"
     return next(filter(None, found), "")
 
@@ -102,7 +111,7 @@ def _misfit(value: Any, form: Form, place: str) -> str:
 def _is(value: Any, kind: Any) -> bool:
     if kind is None:
         return value is None
-    if isinstance(kind, list):
+    if isinstance(kind, list | dict):
         return not _misfit(value, kind, "")
     if kind is float:
         return isinstance(value, int | float) and not isinstance(value, bool)

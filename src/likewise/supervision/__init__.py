@@ -4,12 +4,13 @@ from likewise.supervision.answers import (
     AnsweringNetwork,
     AnswerKnowledge,
     ClosureKnowledge,
+    ConfusedNetwork,
     EvidenceKnowledge,
     Known,
     LabelKnowledge,
     answers_objective,
+    confusion_objective,
 )
-from likewise.supervision.confused import ConfusedNetwork, confusion_objective
 from likewise.supervision.joint import PER_OUTPUT, RecentOutputs, joint_loss, joint_objective
 from likewise.supervision.labels import label_objective, named_objective
 from likewise.supervision.partitions import (

@@ -17,7 +17,7 @@ from likewise.training.pile import Pile
 from likewise.training.precision import Objective, resolve_device
 from likewise.training.predict import evaluating, features_of, predict_logits
 from likewise.training.settings import Settings
-from likewise.training.similarity import Seen, look, quarter_turns, train_similarity
+from likewise.training.similarity import EmbeddedPile, embed_pile, quarter_turns, train_similarity
 from likewise.training.stopping import Diverged, Interrupted
 
 __all__ = [
@@ -28,6 +28,7 @@ __all__ = [
     "Batches",
     "ClassOrder",
     "Diverged",
+    "EmbeddedPile",
     "Evaluate",
     "FewLabelsLearned",
     "Interrupted",
@@ -38,18 +39,17 @@ __all__ = [
     "Objective",
     "OnEpoch",
     "Pile",
-    "Seen",
     "Settings",
     "TensorBatches",
     "TrainingResult",
     "answer_loss",
+    "embed_pile",
     "evaluating",
     "features_of",
     "hold_out",
     "learn_answers",
     "learn_consensus",
     "learn_few_labels",
-    "look",
     "mean_probabilities",
     "measure",
     "predict_logits",

@@ -173,7 +173,7 @@ def learn_answers(
     progress: bool = True,
     on_epoch: OnEpoch | None = None,
 ) -> Learned:
-    """Learn from answers; with a folder `run`, each stage has its own in it, and a killed run goes on where it was."""
+    """Learn from answers; with a folder `run`, each stage has its own in it, and a killed run resumes."""
     learner = Learner(pile, pairs, held_out, settings, epochs, flip, run, config, progress, on_epoch)
     best, clear, made = None, False, 0
     said = pairs if said is None else said
@@ -231,7 +231,8 @@ def learn_groups(
 ) -> tuple[Stage, bool]:
     """Teach the network groups of the items, and then those that it sees; gives also whether they are clear.
 
-    In a neighbourhood the groups are of all items at once, and what the network sees of them adds nothing.
+    In a neighbourhood the groups are of all items at once, and there is no second round; whether one would pay was not
+    measured.
     """
     pile, settings = learner.pile, learner.settings
     grouping = group_items(pile, said, n_groups, settings.seed, around=around)

@@ -1,4 +1,4 @@
-"""A stage that learns which classes people mix up, together with the network (`criteria/confusion.py`)."""
+"""A stage that learns which classes people mix up, together with the network (`criteria/wrong_answers.py`)."""
 
 from __future__ import annotations
 

@@ -20,7 +20,7 @@ from likewise.training.pile import Pile
 from likewise.training.predict import predict_logits
 from likewise.training.randomness import AUGMENT, generator
 from likewise.training.settings import Settings
-from likewise.training.similarity import Seen
+from likewise.training.similarity import EmbeddedPile
 
 # A last layer that puts items where the nearest prototype of a partition is.
 
@@ -58,7 +58,7 @@ def prototype_layer(g: Tensor, partition: Tensor, n_outputs: int, *, by_angle: b
 
 
 @torch.no_grad()
-def prototype_classifier(seen: Seen, partition: Tensor, n_outputs: int) -> nn.Module:
+def prototype_classifier(seen: EmbeddedPile, partition: Tensor, n_outputs: int) -> nn.Module:
     """A copy of the backbone with a new last layer: an item is of the cluster whose prototype m_k is nearest.
 
         logit_k = c (g . m_k - |m_k|^2 / 2),    g = A f + a

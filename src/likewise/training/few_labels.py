@@ -145,7 +145,7 @@ def learn_few_labels(
     progress: bool = True,
     on_epoch: OnEpoch | None = None,
 ) -> FewLabelsLearned:
-    """Learn; a killed run goes on where it was, and other methods in the same folder find the first stage finished."""
+    """Learn; a killed run resumes, and other methods in the same folder find the first stage finished."""
     stages = Stages(pile, labels, run, config or {}, evaluate, progress, on_epoch)
     if method.needs_similarity:  # what it cannot be learned from is refused before anything is learned
         similarity_module(network, supervised)

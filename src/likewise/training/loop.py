@@ -35,7 +35,7 @@ from likewise.training.precision import Objective, forward, move
 from likewise.training.predict import evaluating, modes_kept
 from likewise.training.progress import Silent, reporter
 from likewise.training.randomness import STEP, reproducible, seed_all
-from likewise.training.settings import Settings, settle
+from likewise.training.settings import Settings, resolve_settings
 from likewise.training.stopping import Interrupted, StopRequest, check_loss, check_weights, stop_request
 
 Evaluate = Callable[[nn.Module, np.ndarray], dict[str, float]]  # (network, confusion (K, C)) -> columns of the history
@@ -95,7 +95,7 @@ def train(
     on_epoch: OnEpoch | None = None,
     optimizer: MakeOptimizer | None = None,
 ) -> TrainingResult:
-    """Train the network in place; with a folder `run`, so that a killed run goes on where it was.
+    """Train the network in place; with a folder `run`, so that a killed run resumes.
 
     A torch Dataset or DataLoader may stand in place of the batches: it is read through `LoaderBatches`.
     `objective(network, batch)` gives (loss, logits) and must depend on nothing but its arguments and the global
@@ -140,7 +140,7 @@ def train(
         if not network.training:
             network.train()
         _check_common(settings, n_classes, len(batches))
-        settings = settle(folder, settings, config or {}, network)
+        settings = resolve_settings(folder, settings, config or {}, network)
         made = build_optimizer(network, settings, torch.device(settings.device), optimizer)
         about = {
             "settings": dataclasses.asdict(settings),
@@ -277,7 +277,7 @@ def _write_results(job: Job, run: Path, state: State) -> None:
 
 
 def _interrupted(job: Job, place: str) -> Interrupted:
-    how = "run the same command again to go on" if job.run else "nothing was saved, for there is no run folder"
+    how = "run the same command again to resume" if job.run else "nothing was saved, for there is no run folder"
     return Interrupted(f"Stopped after {place}; {how}.")
 
 

@@ -27,8 +27,8 @@ class Pile:
     std: tuple[float, ...] = ()
     augment: Augment | None = None
 
-    def to_be_judged(self) -> Pile:
-        """The same with views of images half as far from them as in training: closer ones are judged better."""
+    def with_gentler_views(self) -> Pile:
+        """The same with views of images half as far from them as in training, which are predicted better."""
         halved = self.augment.halved() if isinstance(self.augment, Augmentation) else self.augment
         return dataclasses.replace(self, augment=halved)
 

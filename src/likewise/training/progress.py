@@ -79,7 +79,7 @@ class Silent:
 
 
 class Lines(Silent):
-    """Lines for files and pipes: at most one a second, the first after two steps."""
+    """Lines for files and pipes: at most one per second, the first after two steps."""
 
     last: ClassVar[float] = -math.inf  # when a line was printed, in whichever stage of the program
 

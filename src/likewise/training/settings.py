@@ -82,7 +82,9 @@ def _require(condition: bool, name: str, expected: str, settings: Settings) -> N
 
 
 # config.json: what a run was told and what was settled at its start, kept and compared whenever it goes on.
-def settle(run: Path | None, settings: Settings, config: Mapping[str, object], network: nn.Module) -> Settings:
+def resolve_settings(
+    run: Path | None, settings: Settings, config: Mapping[str, object], network: nn.Module
+) -> Settings:
     """The settings with device and precision decided, and the network on that device in channels_last order.
 
     A run that was begun keeps what its config.json says; a new one writes it.

@@ -90,7 +90,7 @@ def adapted(network: SimilarityModule, pile: Pile, seed: int = 0) -> SimilarityM
 
 
 @dataclass(frozen=True)
-class Seen:
+class EmbeddedPile:
     """A pile as a similarity network sees it."""
 
     module: SimilarityModule
@@ -110,7 +110,9 @@ class Seen:
 
 
 @torch.no_grad()
-def look(network: SimilarityModule, pile: Pile, *, views: int = 1, adapt: bool = True, seed: int = 0) -> Seen:
+def embed_pile(
+    network: SimilarityModule, pile: Pile, *, views: int = 1, adapt: bool = True, seed: int = 0
+) -> EmbeddedPile:
     """Look at the items as they are and at `views` - 1 augmented views of each; `adapt` batch-norm to them, or not."""
     network = adapted(network, pile, seed) if adapt else network
     draw = generator(seed, AUGMENT, 0)
@@ -123,7 +125,7 @@ def look(network: SimilarityModule, pile: Pile, *, views: int = 1, adapt: bool =
                 parts.append(network.features(_inputs(pile, seen, network)).float().cpu())
             out.append(torch.cat(parts))
     on_cpu = network if next(network.parameters()).device.type == "cpu" else copy.deepcopy(network).cpu()
-    return Seen(on_cpu, torch.stack(out))
+    return EmbeddedPile(on_cpu, torch.stack(out))
 
 
 def _inputs(pile: Pile, items: Tensor, network: nn.Module) -> Tensor:

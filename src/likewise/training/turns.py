@@ -129,6 +129,7 @@ def learn_in_turns(
 ) -> tuple[Stage, Judgement]:
     """Go on from a stage as long as held-out answers do not speak against it; gives also what is known in the end.
 
+    Where no answer looks wrong there is nothing to go on with: clean answers lose nothing.
     After groups that show the classes all items that were looked at are taught, else those that answers speak of.
     """
     n, seed = len(learner.pile.inputs), learner.settings.seed
@@ -141,8 +142,7 @@ def learn_in_turns(
         classes = np.array(decided["classes"], dtype=np.int64)
         settled = _settled(learner.rates, rates) if not joint else before is not None and _alike(classes, before)
         learner.rates = rates
-        sound = not clear and not decided["likely_wrong"]
-        if turn == TURNS or settled or decided["agreed"] or sound:
+        if turn == TURNS or settled or decided["agreed"] or not decided["likely_wrong"]:
             break
         turn, before = turn + 1, classes
         model = copy.deepcopy(stage.model)
@@ -151,7 +151,8 @@ def learn_in_turns(
             again = teach_classes(model, Grouping(items, classes, sure, 0.0, 0.0), turn, stage)
         else:
             again = teach_answers(model, EvidenceKnowledge(evidence(said, *rates)), turn, stage)
-        if learner.gain(again.model, stage.model) <= -CHANCE:
+        least = CHANCE if clear and not joint else -CHANCE  # pair by pair, clear groups are easily forgotten
+        if learner.gain(again.model, stage.model) <= least:
             break
         stage = again
     return stage, Judgement(rates, _known(said, decided, rates, joint), decided["share_wrong"])
