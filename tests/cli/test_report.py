@@ -83,6 +83,31 @@ def test_the_page_of_pictures_with_their_names(photos: Path, run: Run) -> None:
     assert "They decided nothing else." in text
 
 
+@pytest.mark.parametrize("form", ["table", "folder"])
+def test_texts_are_shown_as_texts(tmp_path: Path, run: Run, form: str) -> None:
+    kinds = ("the red <apple> number", "a train to platform")
+    texts = {f"t{row:02}.txt": f"{kinds[row % 2]} {row}" for row in range(40)}
+    (tmp_path / "texts").mkdir()
+    for name, text in texts.items():
+        (tmp_path / "texts" / name).write_text(text)
+    rows = [("id", "text"), *texts.items()]
+    (tmp_path / "texts.csv").write_text("\n".join(",".join(row) for row in rows) + "\n")
+    answers = [(f"t{i:02}.txt", f"t{(i + step) % 40:02}.txt", (step + 1) % 2) for i in range(40) for step in (1, 2)]
+    answers[0] = (*answers[0][:2], 1)  # it is wrong
+    lines = ["left,right,same", *(",".join(map(str, answer)) for answer in answers)]
+    (tmp_path / "answers.csv").write_text("\n".join(lines) + "\n")
+    items = ("texts.csv", "--text", "text") if form == "table" else ("texts",)
+    learned = ("--encoder", "wordllama", "--classes", 2, "--epochs", 2, "--out", tmp_path / "run")
+    result = run("fit", tmp_path / items[0], *items[1:], "--pairs", tmp_path / "answers.csv", *learned)
+    assert result.exit_code == 0, result.output
+    assert run("report", tmp_path / "run").exit_code == 0
+    page = (tmp_path / "run" / "report.html").read_text(encoding="utf-8")
+    assert page.count("<q class=") == 2 * 2 * 5 + 2  # five of each kind in two classes, and both of the wrong answer
+    assert "t00.txt<q" in "".join(page.split("\n"))
+    assert "the red &lt;apple&gt; number 0</q>" in page
+    assert "<img" not in page
+
+
 def test_items_that_changed(blobs: Path, run: Run) -> None:
     table = (blobs / "blobs.csv").read_text()
     (blobs / "more.csv").write_text(table + "new,0,9\n")

@@ -47,7 +47,7 @@ def test_items_without_ids_are_told_by_their_position(read: Read) -> None:
 
 
 def test_a_gallery_shows_pictures_most_and_least_certain(read: Read) -> None:
-    rows = read(page(items(previews=IMAGES))).all("div", "found")
+    rows = read(page(items(previews=IMAGES))).all("div", "class-row")
     assert [row.all("h3")[0].text for row in rows] == ["apple", "pear", "<b>"]
     assert [row.all("p")[0].text for row in rows] == ["4 items", "no item", "2 items"]
     most, least = rows[0].all("ul", "sheet")
@@ -59,7 +59,7 @@ def test_a_gallery_shows_pictures_most_and_least_certain(read: Read) -> None:
 
 def test_a_gallery_has_as_many_classes_as_asked_for(read: Read) -> None:
     some, whole = (read(page(items(previews=IMAGES), most)) for most in (2, 3))
-    assert [len(tree.all("div", "found")) for tree in (some, whole)] == [2, 3]
+    assert [len(tree.all("div", "class-row")) for tree in (some, whole)] == [2, 3]
     assert "The first 2 of 3 classes." in some.text
     assert "The first" not in whole.text
 
@@ -84,7 +84,7 @@ def test_only_the_pictures_shown_are_read() -> None:
 
 def test_texts_are_shown_as_texts(read: Read) -> None:
     texts = ["Where is <my> card?", "second", "third", "fourth " * 100, "fifth", "sixth"]
-    [first, _, _] = read(page(items(previews=texts))).all("div", "found")
+    [first, _, _] = read(page(items(previews=texts))).all("div", "class-row")
     most, least = first.all("ul", "text")
     assert [q.text for q in least.all("q")] == ["Where is <my> card?", "sixth"]
     assert len(most.all("q")[0].text) == 280  # it is cut
@@ -93,7 +93,7 @@ def test_texts_are_shown_as_texts(read: Read) -> None:
 
 def test_photos_take_more_room_than_drawings(read: Read) -> None:
     photos = np.zeros((20, 3, 64, 48), dtype=np.uint8)
-    [row] = read(page(ClassifiedItems(["a"], np.zeros(20, int), np.ones(20), photos))).all("div", "found")
+    [row] = read(page(ClassifiedItems(["a"], np.zeros(20, int), np.ones(20), photos))).all("div", "class-row")
     assert [len(sheet.all("img")) for sheet in row.all("ul", "photo")] == [8, 8]
 
 

@@ -6,6 +6,7 @@ import numpy as np
 from matplotlib.colors import to_hex
 
 from likewise.reporting import confusion_figure
+from likewise.reporting.confusion_matrix import compare_with_labels
 from likewise.reporting.palette import LIGHT
 
 
@@ -26,3 +27,18 @@ def test_confusion_figure_colours_right_and_wrong_by_their_share() -> None:
     assert [to_hex(colour[:3]) for colour in image[0]] == [LIGHT["right"], LIGHT["wrong"]]
     assert image[0, 0, 3] > image[0, 1, 3] > 0
     assert image[1, :, 3].tolist() == [0, 0]
+
+
+def test_classes_beside_labels_by_name_or_by_matching() -> None:
+    outputs, labels = np.array([0, 0, 1, 1, 2]), ["bee", "bee", "ant", "bee", "cat"]
+    by_name = compare_with_labels(["ant", "bee", "output 2"], outputs, labels, by_name=True)
+    assert (by_name.hits, by_name.n, by_name.matched) == (1, 5, False)
+    assert [(row.output, row.name) for row in by_name.matrix.rows] == [
+        ("", "ant"),
+        ("", "bee"),
+        ("output 2", "unmatched"),
+    ]
+    for classes, named in ((["class 0", "class 1", "class 2"], False), (["x", "y", "z"], True)):
+        matched = compare_with_labels(classes, outputs, labels, by_name=named)
+        assert (matched.hits, matched.n, matched.matched) == (4, 5, True)
+        assert [row.output for row in matched.matrix.rows] == [classes[1], classes[0], classes[2]]

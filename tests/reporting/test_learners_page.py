@@ -51,7 +51,7 @@ def test_more_outputs_than_classes(page: Page, learner: Make) -> None:
     assert rows_of(tree)[3:] == [("output 3 → unmatched", [1, 0, 0]), ("output 4 → unmatched", [0, 0, 0])]
     assert len(tree.all("tr", "unmatched")) == 2
     assert "Unmatched outputs: 2." in tree.text
-    found = tree.section("The classes, one by one").all("div", "found")
+    found = tree.section("The classes, one by one").all("div", "class-row")
     assert [row.all("h3")[0].text for row in found] == ["zero", "one", "two", "Output 3", "Output 4"]
     assert len(found[3].all("li", "mistake")) == 1
     assert "no item" in found[4].text
@@ -70,7 +70,7 @@ def test_gallery_outlines_the_mistakes_with_their_true_class(page: Page, learner
     assert mistake.text == "one"
     assert mistake.all("img")[0].attributes["alt"] == "mistake, item 4, true class one, certainty 0.786"
     assert len(gallery.all("img")) == len(LABELS)
-    counts = [row.all("p")[0].text for row in gallery.all("div", "found")]
+    counts = [row.all("p")[0].text for row in gallery.all("div", "class-row")]
     assert counts == ["output 22 items, 2 right", "output 02 items, 2 right", "output 14 items, 3 right"]
 
 
@@ -149,7 +149,7 @@ def test_many_classes_are_drawn_without_numbers(page: Page, learner: Make) -> No
     assert not tree.all("table")
     [drawing] = tree.section("What it found, beside the true classes").all("svg")
     assert len(drawing.all("image")) == 1
-    assert len(tree.section("The classes, one by one").all("div", "found")) == 30
+    assert len(tree.section("The classes, one by one").all("div", "class-row")) == 30
     assert "The first 30 of 40 classes." in tree.text
 
 

@@ -64,7 +64,10 @@ def test_files_are_read_in_their_proportions_and_upright(tmp_path: Path) -> None
 
 def test_previews_follow_from_what_the_items_are(tmp_path: Path) -> None:
     assert previews_of(np.zeros((5, 3))) is None
+    (tmp_path / "a.png").touch()
     assert isinstance(previews_of([str(tmp_path / "a.png")]), FilePreviews)
+    assert previews_of(["Where is my card?", "long " * 1000]) == ["Where is my card?", "long " * 1000]
+    assert previews_of(["long " * 1000]) == ["long " * 1000]
     grey = previews_of(np.linspace(0, 1, 5 * 64).reshape(5, 8, 8))  # floats from 0 to 1
     assert isinstance(grey, TensorPreviews)
     assert (grey[4].shape, grey[4].dtype, grey[4].max()) == ((1, 8, 8), np.uint8, 255)

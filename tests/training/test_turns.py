@@ -140,3 +140,17 @@ def test_evidence_adds_up_over_annotators() -> None:
     odds = (0.9 / 0.2) * (0.3 / 0.6)
     assert found.same == pytest.approx([odds / (1 + odds)])  # c guesses, and is left out
     assert Told.of(pairs).n_annotators == 3
+
+
+@pytest.mark.parametrize("related", [True, False])
+def test_untaught_answers_tell_whether_a_classifier_foretells_any(related: bool) -> None:
+    """Thirty classes, so that few pairs are the same, and a tenth of the answers wrong."""
+    random = np.random.default_rng(0)
+    labels = random.integers(30, size=900)
+    pairs = Pairs.from_labels(labels, n=3000)
+    same = np.where(random.random(3000) < 0.1, 1 - pairs.same, pairs.same)
+    ends = np.stack([pairs.left, pairs.right], 1)
+    seen = labels if related else random.permutation(labels)
+    untaught = np.arange(3000) < 300
+    given = Pairs.from_arrays(ends, same).index(900)
+    assert infer(given, None, 4 * np.eye(30)[seen], None, None, 0.01, untaught=untaught).supported is related

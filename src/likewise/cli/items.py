@@ -37,6 +37,7 @@ class Given:
     items: Items
     names: Sequence[str]
     encoder: Encoder | None = None  # whose features the items are
+    texts: Sequence[str] | None = None  # that were encoded
 
     @property
     def encoder_name(self) -> str:
@@ -87,7 +88,18 @@ def is_too_large(n_bytes: int) -> bool:
 def _given(items: Items, stream: ItemStream) -> Given:
     encoder = encoder_of(stream)
     list_broken(stream.broken, "text" if encoder is not None and encoder.facts["takes"] == "texts" else "image")
-    return Given(items, stream.names or items.ids, encoder)
+    return Given(items, stream.names or items.ids, encoder, _texts_of(items, stream))
+
+
+def _texts_of(items: Items, stream: ItemStream) -> Sequence[str] | None:
+    """The texts that items were before they were encoded."""
+    from likewise.encoders.stream import EncodedStream
+
+    texts = stream.texts if isinstance(stream, EncodedStream) else None
+    if texts is None or len(texts) == len(items):
+        return None if texts is None else texts.texts
+    place = {name: row for row, name in enumerate(texts.ids)}
+    return [texts.texts[place[name]] for name in items.ids]
 
 
 def encoder_of(stream: ItemStream) -> Encoder | None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from likewise.pairs import Pairs
+    from likewise.reporting.previews import Previews
 
 
 def report(
@@ -37,12 +39,12 @@ def report(
 
     from likewise import reporting
     from likewise.estimators import CategoryDiscoverer, load_classifier
-    from likewise.reporting.previews import FilePreviews
 
     path = items_of(run, items)
     model: Any = CategoryDiscoverer.load(run) if fit.command == "discover" else load_classifier(run)
     classifier = model.classifier_ if fit.command == "discover" else model
-    stream = open_for(classifier, path, columns=columns_of(run, classifier), encoder=encoder)
+    columns = columns_of(run, classifier)
+    stream = open_for(classifier, path, columns=columns, encoder=encoder)
     given = read_or_keep(stream, run / "items", [path / name for name in stream.names] or [path])
     check_shape(given.items, classifier, path)
     changed = _have_changed(given, fit, path)
@@ -62,7 +64,7 @@ def report(
             given.X,
             **learned_from,
             ids=given.items.ids or None,
-            previews=FilePreviews(given.items.ids, path) if path.is_dir() else None,
+            previews=_previews(path, given, columns),
             out=out,
         )
     typer.echo(f"Wrote {written.path}; open it in a browser.")
@@ -79,6 +81,21 @@ def _have_changed(given: Given, fit: Fit, path: Path) -> bool:
         )
     warnings.warn(f"The items in {path} are not all as they were when the run was fitted.", stacklevel=2)
     return True
+
+
+def _previews(path: Path, given: Given, columns: Sequence[str]) -> Previews | None:
+    """What to show of each item: its text, its photo as it is in the file, or by default what the model takes."""
+    from likewise.datasets import load_arrays
+    from likewise.datasets.texts import load_texts
+    from likewise.reporting.previews import FilePreviews, SomePreviews, TensorPreviews
+
+    if given.encoder is not None and given.encoder.facts["takes"] == "texts":
+        texts = load_texts(path, columns)
+        place = {name: row for row, name in enumerate(texts.ids)}  # some files may have been left out
+        return SomePreviews(texts.texts, [place[name] for name in given.items.ids]) if place else texts.texts
+    if path.is_dir():
+        return FilePreviews(given.items.ids, path)
+    return None if given.encoder is None else TensorPreviews(load_arrays(path).inputs)
 
 
 def _answers(run: Path, fit: Fit, given: Given) -> tuple[Pairs, NDArray[np.bool_], NDArray[np.float64] | None]:

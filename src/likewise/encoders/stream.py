@@ -83,6 +83,7 @@ class _Source:
     labels: Tensor
     class_names: tuple[str, ...]
     name: Callable[[int], str]  # of an item, for a message
+    texts: Texts | None = None
 
 
 @dataclass(eq=False, kw_only=True)
@@ -90,6 +91,7 @@ class EncodedStream(ItemStream):
     """Features of the items at a path; each is computed once, and then read from the encoder's cache."""
 
     encoder: Encoder
+    texts: Texts | None  # that are encoded
     share_out: Callable[[], None]  # computes all features, in as many processes as there are
 
 
@@ -148,6 +150,7 @@ def open_encoded(
         names=names,
         item_bytes=4 * encoder.pretrained.width,
         encoder=encoder,
+        texts=source.texts,
         share_out=share_out,
     )
 
@@ -189,4 +192,5 @@ def _texts(path: Path, columns: Sequence[str]) -> _Source:
         texts.labels,
         texts.class_names,
         lambda row: f"{path}, {texts.place(row)}",
+        texts,
     )

@@ -24,11 +24,13 @@ from likewise.pairs.groupings import Groupings
 from likewise.pairs.keys import keys, pairs_of
 from likewise.pairs.memberships import Memberships, PairByPair
 from likewise.pairs.rates import (
+    NOTHING_HIDDEN,
     PRIOR_ANSWERS,
     PRIOR_WRONG,
     Rates,
     Told,
     estimate,
+    hidden_errors,
     log_odds,
     share_interval,
     summarise_rates,
@@ -44,6 +46,7 @@ STEPS, CHANGE = 40, 1e-4  # the most estimates of the rates, and their mean chan
 SAMPLED_STEPS = 40  # likewise, where samples stand for the posterior: they never stand still
 NEVER = 1e-9  # how near to 0 and 1 a probability may come where its odds are taken
 FORETOLD = 0.1  # the least part of the surprise at answers that the others must take away
+GOES_WITH = 3.0  # standard errors by which untaught answers must go with what is foretold
 SURE_OUTLIER = 0.01  # for all items together: how likely one is called an outlier by chance
 
 
@@ -159,7 +162,8 @@ def infer(
     """The posterior of `Pairs.posterior`, with its arguments.
 
     Without `joint` each pair is judged alone, by its own answers and its unary terms. Where these come from a
-    classifier that was taught some of the answers, `untaught` (m,) says which others tell whether it foretells them.
+    classifier that was taught some of the answers, `untaught` (m,) says which others tell whether it foretells them,
+    and how many wrong answers it has learned.
     """
     terms = _unary(pairs, unary, n_classes)
     near, near_odds = _neighbours(pairs, neighbours)
@@ -190,10 +194,15 @@ def infer(
                 model, fit = larger, with_more
     same, e, d = fit.same, fit.false_different, fit.false_same
 
-    judged, variance = summarise_rates(told, pairs.annotators or ("",), same, e, d)
+    hidden = NOTHING_HIDDEN
+    if untaught is not None:
+        chosen = untaught[rows]
+        hidden = hidden_errors(told.select(chosen), fit.without[chosen], e, d)
+    judged, variance = summarise_rates(told, pairs.annotators or ("",), same, e, d, hidden)
     wrong = np.where(told.same > 0.5, 1 - same, same)
     variance += float((wrong * (1 - wrong)).sum()) / max(len(rows), 1) ** 2
     share = float(wrong.mean()) if len(rows) else PRIOR_WRONG / PRIOR_ANSWERS
+    share += float(hidden.added @ [same.mean(), 1 - same.mean()]) if len(rows) else 0.0
     low, high = share_interval(np.array(share), np.array(variance if len(rows) else 1.0))
     found = Posterior(
         pairs=pairs,
@@ -202,7 +211,7 @@ def infer(
         rates=judged,
         share_wrong=share,
         share_wrong_interval=(float(low), float(high)),
-        supported=_supported(fit, None if untaught is None else untaught[rows]),
+        supported=_supported(fit, told, None if untaught is None else untaught[rows]),
         n_redundant=len(rows) - (n - couplings.n_components),
         n_classes=model.n_classes,
         classes=None if isinstance(model, Groupings) else model.classes[:, :-1],
@@ -225,8 +234,11 @@ class Fit(NamedTuple):
     same: Floats  # (m,) of the pair of each answer
     false_different: Floats  # (A,)
     false_same: Floats  # (A,)
+    without: Floats  # (m,) likewise, by all but the answer itself
     gain: Floats  # (m,) how much better all other answers foretell this one than its annotator's habit, in nats
     surprise: Floats  # (m,) at the answer, knowing its annotator's habit alone
+    foretold: Floats  # (m,) how likely all others made it that this one says "same"
+    habit: Floats  # (m,) how often its annotator says so
 
 
 def _fit(
@@ -255,19 +267,25 @@ def _fit(
     habit = (told.per_annotator(told.same) + 0.5) / (told.per_annotator(np.ones(len(told.same))) + 1)
     usual, says = habit[told.who], told.same > 0.5
     surprise = -np.log(np.where(says, usual, 1 - usual))
-    return Fit(same, e, d, np.log(np.where(says, foretold, 1 - foretold)) + surprise, surprise)
+    gain = np.log(np.where(says, foretold, 1 - foretold)) + surprise
+    return Fit(same, e, d, without, gain, surprise, foretold, usual)
 
 
-def _supported(fit: Fit, untaught: NDArray[np.bool_] | None) -> bool:
+def _supported(fit: Fit, told: Told, untaught: NDArray[np.bool_] | None) -> bool:
     """Whether other answers foretell each answer: by more than chance, and by enough to tell which ones are wrong.
 
     Below FORETOLD many numbers of classes and rates explain the answers equally well, and those found are a guess. A
-    classifier that foretells answers which it was not taught leaves no such choice.
+    classifier leaves no such choice: there it is enough that answers which it was not taught go with what it foretells,
+    as they would not if they were dealt out anew.
     """
-    gain = fit.gain if untaught is None else fit.gain[untaught]
-    by_chance = 2 * float(np.sqrt((gain**2).sum()))
-    least = FORETOLD * float(fit.surprise.sum()) if untaught is None else 0.0
-    return float(gain.sum()) > max(by_chance, least)
+    if untaught is None:
+        gain = float(fit.gain.sum())
+        return gain > max(2 * float(np.sqrt((fit.gain**2).sum())), FORETOLD * float(fit.surprise.sum()))
+    said = ((told.same > 0.5) - fit.habit)[untaught]
+    foretold = logit(fit.foretold[untaught].clip(NEVER, 1 - NEVER))
+    foretold -= foretold.mean()
+    spread = float(np.sqrt((said @ said) * (foretold @ foretold) / len(said)))
+    return float(said @ foretold) > GOES_WITH * spread
 
 
 def _start(rates: tuple[float, float] | None, n: int) -> tuple[Floats, Floats]:

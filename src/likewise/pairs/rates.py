@@ -7,6 +7,9 @@ A rate has a Beta prior around the mean of the other annotators, which is as nar
 with few answers is taken to be like the others. Beneath that is 1 wrong answer in 10. The interval of a rate takes
 into account that nobody knows which pairs are the same (Louis, 1982): what the rate would be worth if that were known,
 less what is missing.
+
+A classifier that was taught the answers has learned some wrong ones, which then look right, so that rates come out too
+low. Answers that it was not taught show by how much (`hidden_errors`).
 """
 
 from __future__ import annotations
@@ -30,6 +33,8 @@ STRENGTHS = 2.0 ** np.arange(1, 7)  # answers that the mean of the others may be
 USUAL_STRENGTH, SPREAD = np.log(20.0), 1.0  # of the logarithm of this number, where few annotators show it
 CERTAIN = 1e-6  # no rate comes nearer to 0 or 1
 CONFIDENCE = 0.95
+HIDDEN = np.array([0.1, 0.03])  # of false "different" and false "same": by how much rates may well be too low
+HIDDEN_STEPS = 30
 UNINFORMED = 0.5  # the most that the informedness of one who looks random may be
 
 
@@ -47,6 +52,9 @@ class Told(NamedTuple):
         same, weight = (column[rows].astype(np.float64) for column in (pairs.same, pairs.weight))
         who = np.zeros(len(same), dtype=np.int64) if pairs.annotator is None else pairs.annotator[rows].astype(np.int64)
         return cls(same, weight, who, max(len(pairs.annotators), 1))
+
+    def select(self, rows: NDArray[np.bool_]) -> Told:
+        return Told(self.same[rows], self.weight[rows], self.who[rows], self.n_annotators)
 
     def per_annotator(self, values: Floats) -> Floats:
         return np.bincount(self.who, values, minlength=self.n_annotators).astype(np.float64)
@@ -111,8 +119,45 @@ def estimate(told: Told, same: Floats, false_different: Floats, false_same: Floa
     )
 
 
+class HiddenErrors(NamedTuple):
+    """What is to be added to the rates of false "different" and of false "same", whoever answers."""
+
+    added: Floats  # (2,) 0 or more
+    covariance: Floats  # (2, 2)
+
+
+NOTHING_HIDDEN = HiddenErrors(np.zeros(2), np.zeros((2, 2)))
+
+
+def hidden_errors(told: Told, same: Floats, false_different: Floats, false_same: Floats) -> HiddenErrors:
+    """By how much the rates are too low, by answers that the classifier was not taught.
+
+    With p = P(same) by all but the answer itself, which is `same`, the answer is "same" with probability
+
+        p (1 - e_r - a) + (1 - p) (d_r + b)
+
+    a and b are the most likely ones, 0 or more, with a normal prior around 0 (`HIDDEN`), by Fisher's scoring.
+    """
+    e, d = false_different[told.who], false_same[told.who]
+    slope = np.stack([-same, 1 - same], axis=1)  # (m, 2) of P(says same) by a and b
+    added, prior = np.zeros(2), np.diag(1 / HIDDEN**2)
+    information = prior
+    for _ in range(HIDDEN_STEPS):
+        says_same = (same * (1 - e) + (1 - same) * d + slope @ added).clip(1e-3, 1 - 1e-3)
+        weight = told.weight / (says_same * (1 - says_same))
+        information = np.einsum("mi,m,mj->ij", slope, weight, slope) + prior
+        step = np.linalg.solve(information, slope.T @ (weight * (told.same - says_same)) - prior @ added)
+        added = np.maximum(added + step, 0.0)
+    return HiddenErrors(added, np.asarray(np.linalg.inv(information), dtype=np.float64))
+
+
 def summarise_rates(
-    told: Told, annotators: tuple[str, ...], same: Floats, false_different: Floats, false_same: Floats
+    told: Told,
+    annotators: tuple[str, ...],
+    same: Floats,
+    false_different: Floats,
+    false_same: Floats,
+    hidden: HiddenErrors = NOTHING_HIDDEN,
 ) -> tuple[Rates, float]:
     """The rates with their intervals, and the variance that they leave in the share of wrong answers."""
     e, d = false_different, false_same
@@ -126,10 +171,13 @@ def summarise_rates(
     covariance = np.einsum("aij,aj,akj->aik", vectors, 1 / values, vectors)  # (A, 2, 2) of the logits
 
     slope = np.stack([e * (1 - e), d * (1 - d)], axis=1)  # (A, 2) of the rates by their logits
+    unsure = np.einsum("ai,aij,aj->aij", slope, covariance, slope) + hidden.covariance  # (A, 2, 2) of the rates
+    number = np.stack([counts[0][1], counts[1][1]], axis=1)  # (A, 2) chances to be wrong
+    own = np.einsum("ai,aij,aj->", number * slope, covariance, number * slope)
+    variance = float(own + number.sum(0) @ hidden.covariance @ number.sum(0)) / max(len(told.same), 1) ** 2
+    e, d = (np.clip(rate + more, CERTAIN, 1 - CERTAIN) for rate, more in zip((e, d), hidden.added, strict=True))
     informed = 1 - e - d
-    spread = 1.96 * np.sqrt(np.einsum("ai,aij,aj->a", slope, covariance, slope))
-    number = np.stack([counts[0][1], counts[1][1]], axis=1) * slope  # (A, 2) of the wrong answers by the logits
-    variance = float(np.einsum("ai,aij,aj->", number, covariance, number)) / max(len(told.same), 1) ** 2
+    spread = 1.96 * np.sqrt(unsure.sum(axis=(1, 2)))
     says_same = told.per_annotator((told.same > 0.5).astype(np.float64))
     n_answers = np.bincount(told.who, minlength=told.n_annotators)
     rates = Rates(
@@ -137,8 +185,8 @@ def summarise_rates(
         n_answers=n_answers,
         false_different=e,
         false_same=d,
-        false_different_interval=share_interval(e, covariance[:, 0, 0] * slope[:, 0] ** 2),
-        false_same_interval=share_interval(d, covariance[:, 1, 1] * slope[:, 1] ** 2),
+        false_different_interval=share_interval(e, unsure[:, 0, 0]),
+        false_same_interval=share_interval(d, unsure[:, 1, 1]),
         informedness_interval=np.stack([informed - spread, informed + spread], axis=1).clip(-1, 1),
         says_same=says_same / np.maximum(n_answers, 1),
     )

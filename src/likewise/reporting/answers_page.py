@@ -32,7 +32,7 @@ NAMED = " Their names are those of a few labelled items, by which they were call
 MEASURED = """\
 {held_out:,} of the answers were held out: the network did not learn from them, and its figures are for them. """
 CHOSEN = "They also decided {what}, so the figures are slightly optimistic."
-UNMEASURED = "No answers were held out, so nothing here says how right it is about pairs that it was not told of."
+UNMEASURED = "No answers were held out, so nothing here says how right it is about other pairs."
 
 
 def report_answers(
@@ -151,9 +151,9 @@ def write_answers_page(
             items.check_positions(given.right, "Answers")
     measured = pair_accuracy(held_out.similarity, held_out.same) if held_out else None
     if held_out is None or measured is None or not measured.n:
-        measured, found, measured_cards = None, None, []
+        measured, bins, measured_cards = None, None, []
     else:
-        found = calibration(held_out.similarity, held_out.same)
+        bins = calibration(held_out.similarity, held_out.same)
         measured_cards = _measured_cards(measured, held_out)
     contradicted = answers.contradicted().tolist()
     write_page(
@@ -164,8 +164,8 @@ def write_answers_page(
         cards=[*measured_cards, *_cards(items, answers), *facts],
         measured=measured,
         n_held_out=len(held_out) if held_out else 0,
-        calibration=found,
-        reliability=None if found is None else _reliability(found),
+        calibration=bins,
+        reliability=None if bins is None else _reliability(bins),
         curves=held_out_section(history),
         comparison=comparison,
         classes=class_table(items),
@@ -215,6 +215,6 @@ def _measured_cards(measured: PairAccuracy, held_out: ScoredAnswers) -> list[Car
     ]
 
 
-def _reliability(found: Calibration) -> Markup:
-    label = f"Share answered same, by the probability that the model gave: {in_words(found)}"
-    return both_sizes(lambda size: reliability_diagram(found, size=size), label, prefix="reliability")
+def _reliability(measured: Calibration) -> Markup:
+    label = f"Share answered same, by the probability that the model gave: {in_words(measured)}"
+    return both_sizes(lambda size: reliability_diagram(measured, size=size), label, prefix="reliability")

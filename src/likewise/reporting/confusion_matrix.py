@@ -101,20 +101,20 @@ def compare_with_labels(
 ) -> Comparison:
     """Count the items whose class is their label: by its name, or after the matching in which most items agree.
 
-    >>> found = compare_with_labels(("class 0", "class 1"), np.array([0, 0, 1]), ("b", "b", "a"), by_name=False)
-    >>> found.hits, found.n
+    Classes and labels that have no name in common are matched in any case.
+
+    >>> comparison = compare_with_labels(("class 0", "class 1"), np.array([0, 0, 1]), ("b", "b", "a"), by_name=False)
+    >>> comparison.hits, comparison.n
     (3, 3)
     """
     names, codes = np.unique(np.array([str(label) for label in labels]), return_inverse=True)
     counts = count_outputs(np.asarray(outputs), codes, len(classes), len(names))  # (K, C)
-    if by_name:
-        place = {name: column for column, name in enumerate(names.tolist())}
-        matching = np.array([place.get(name, -1) for name in classes])
-    else:
-        matching = match_outputs(counts)
+    place = {name: column for column, name in enumerate(names.tolist())}
+    by_name = by_name and not place.keys().isdisjoint(classes)
+    matching = np.array([place.get(name, -1) for name in classes]) if by_name else match_outputs(counts)
     matched = np.flatnonzero(matching >= 0)
     hits = int(counts[matched, matching[matched]].sum())
-    rows = [""] * len(classes) if by_name else classes
+    rows = ["" if by_name and own >= 0 else name for own, name in zip(matching, classes, strict=True)]
     return Comparison(
         hits, len(codes), not by_name, confusion_matrix(counts, matching, names.tolist(), output_names=rows)
     )

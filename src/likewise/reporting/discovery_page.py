@@ -145,9 +145,11 @@ def _in_percent(share: float) -> tuple[str, str]:
 def _reliability(quality: SimilarityQuality | None) -> Markup | None:
     if quality is None:
         return None
-    found = quality.calibration
-    label = f"Share that is the same, by the probability that it gave: {in_words(found)}"
-    return both_sizes(lambda size: reliability_diagram(found, size=size, kind=KNOWN_PAIRS), label, prefix="reliability")
+    measured = quality.calibration
+    label = f"Share that is the same, by the probability that it gave: {in_words(measured)}"
+    return both_sizes(
+        lambda size: reliability_diagram(measured, size=size, kind=KNOWN_PAIRS), label, prefix="reliability"
+    )
 
 
 def _trust_rows(trust: Trust) -> list[TrustRow]:

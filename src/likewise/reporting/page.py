@@ -51,7 +51,12 @@ def templates() -> Environment:
 
 
 class Report(NamedTuple):
-    """Where a report was written, and what it found in a sentence or two."""
+    """Where a report was written, and what it found in a sentence or two.
+
+    >>> written = Report(Path("report.html"), "No answer looks wrong.")
+    >>> print(f"{written.path}: {written.finding}")
+    report.html: No answer looks wrong.
+    """
 
     path: Path
     finding: str
@@ -59,7 +64,11 @@ class Report(NamedTuple):
 
 @dataclass(frozen=True)
 class Card:
-    """A large value and its name; what the value is counted in stands beside it in small letters."""
+    """A large value and its name; what the value is counted in stands beside it in small letters.
+
+    >>> Card("Held-out answers right", "97.6", "% (96–99)", detail="478 of 490 held-out answers").value
+    '97.6'
+    """
 
     name: str
     value: str

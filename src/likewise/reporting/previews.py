@@ -15,6 +15,7 @@ from torch import Tensor
 
 from likewise.datasets.images import FORMATS, read_image
 from likewise.errors import InputError
+from likewise.estimators.encoding import are_features
 from likewise.estimators.inputs import are_images, are_on_disk, read_images
 from likewise.pairs import paths_of
 
@@ -80,15 +81,38 @@ class FilePreviews:
         return np.moveaxis(np.asarray(square.resize((-(-width * side // longer), -(-height * side // longer)))), -1, 0)
 
 
+@dataclass(frozen=True)
+class SomePreviews:
+    """The previews of some items among all."""
+
+    previews: Previews
+    rows: Sequence[int]
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+    def __getitem__(self, position: int) -> np.ndarray | str:
+        return self.previews[self.rows[position]]
+
+
 def previews_of(X: Any) -> Previews | None:
-    """The pictures of items where they are images: in an array, in files, or on disk; None where they are features."""
+    """The items themselves where they are images (in an array, in files or on disk) or texts; None for features."""
     paths = paths_of(X)
     if paths is not None:
-        return FilePreviews(paths)
+        return FilePreviews(paths) if _is_file(paths[0]) else [str(text) for text in paths]
+    if hasattr(X, "iloc") and not are_features(X):  # a DataFrame: its columns are parts of one text
+        return ["\n".join(str(value) for value in row) for row in X.itertuples(index=False)]
     if not are_images(X):
         return None
     images = X if are_on_disk(X) else read_images(X, LARGEST_SIDE)
     return TensorPreviews(images) if images.shape[1] in (1, 3, 4) else None
+
+
+def _is_file(name: Path | str) -> bool:
+    try:
+        return isinstance(name, Path) or Path(name).is_file()
+    except (OSError, ValueError):  # too long for a name, or with signs that no name has
+        return False
 
 
 def check_previews(previews: Previews | None, n: int) -> None:

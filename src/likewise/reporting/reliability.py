@@ -27,8 +27,8 @@ ANSWERS = PairKind("Share answered “same”", "Number of answers", "held-out a
 KNOWN_PAIRS = PairKind("Share that is the same", "Number of pairs", "held-out pairs", False)
 
 
-def reliability_diagram(found: Calibration, *, size: Size = WIDE, kind: PairKind = ANSWERS) -> Figure:
-    """The share of "same" in each bin, with its 95 % interval where that can be told, and the number in each bin.
+def reliability_diagram(calibration: Calibration, *, size: Size = WIDE, kind: PairKind = ANSWERS) -> Figure:
+    """The share of "same" and the number of pairs in each bin; with a 95 % interval where pairs are independent.
 
     >>> from likewise.evaluation import calibration
     >>> figure = reliability_diagram(calibration([0.1, 0.2, 0.9], [0, 0, 1]))
@@ -36,17 +36,23 @@ def reliability_diagram(found: Calibration, *, size: Size = WIDE, kind: PairKind
     2
     """
     figure, (shares, counts) = new_figure(2, size)
-    filled = np.flatnonzero(found.count)
-    predicted, observed = found.predicted[filled], found.observed[filled]
+    filled = np.flatnonzero(calibration.count)
+    predicted, observed = calibration.predicted[filled], calibration.observed[filled]
     shares.plot([0, 1], [0, 1], linestyle=(0, (4, 3)), color=LIGHT["muted"], linewidth=1.2)
     if kind.independent:
-        intervals = [wilson(round(t * n), int(n)) for t, n in zip(observed, found.count[filled], strict=True)]
+        intervals = [wilson(round(t * n), int(n)) for t, n in zip(observed, calibration.count[filled], strict=True)]
         shares.vlines(predicted, *np.transpose(intervals), color=LIGHT["learner-1"], linewidth=1.6, alpha=0.55)
     shares.plot(predicted, observed, "o", color=LIGHT["learner-1"], markersize=6, zorder=3)
     frame(shares, kind.share, "probability of “same”, by the model")
-    counts.bar(found.edges[:-1], found.count, np.diff(found.edges) * 0.86, align="edge", color=LIGHT["learner-1"])
+    counts.bar(
+        calibration.edges[:-1],
+        calibration.count,
+        np.diff(calibration.edges) * 0.86,
+        align="edge",
+        color=LIGHT["learner-1"],
+    )
     for b in filled:
-        middle, count = (found.edges[b] + found.edges[b + 1]) / 2, found.count[b]
+        middle, count = (calibration.edges[b] + calibration.edges[b + 1]) / 2, calibration.count[b]
         counts.annotate(
             short(int(count)),
             (middle, count),
@@ -83,7 +89,7 @@ def short(n: int) -> str:
     return f"{n / 1e6:.1f}M" if n >= 999_500 else f"{n / 1e3:.0f}k"
 
 
-def in_words(found: Calibration) -> str:
+def in_words(calibration: Calibration) -> str:
     """Every bin of the diagram that is not empty, for those who cannot see it.
 
     >>> from likewise.evaluation import calibration
@@ -91,7 +97,7 @@ def in_words(found: Calibration) -> str:
     '0 to 10 %: 0 % of 2; 90 to 100 %: 100 % of 1'
     """
     return "; ".join(
-        f"{100 * found.edges[b]:.0f} to {100 * found.edges[b + 1]:.0f} %: "
-        f"{100 * found.observed[b]:.0f} % of {found.count[b]:,}"
-        for b in np.flatnonzero(found.count)
+        f"{100 * calibration.edges[b]:.0f} to {100 * calibration.edges[b + 1]:.0f} %: "
+        f"{100 * calibration.observed[b]:.0f} % of {calibration.count[b]:,}"
+        for b in np.flatnonzero(calibration.count)
     )

@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 from likewise.errors import InputError
 from likewise.estimators import CategoryDiscoverer, PairClassifier, SemiSupervisedClassifier
 from likewise.estimators.semi_supervised import is_labelled
-from likewise.pairs import Ids, Pairs, PairTarget, answers_about
+from likewise.pairs import Ids, Pairs, PairTarget, answers_about, paths_of
 from likewise.pairs.items_of import own_ids
 from likewise.reporting.answers_page import report_answers
 from likewise.reporting.classes import ClassifiedItems
@@ -56,7 +56,7 @@ def report(
         The name of each item. By default the paths or the DataFrame's index; without these, its row number.
     previews : sequence, optional
         What to show of each item: a picture (C, H, W) of bytes or a text. By default the items themselves where they
-        are images.
+        are images or texts.
     out : path
         The file to write.
 
@@ -79,7 +79,9 @@ def report(
     No answer looks wrong.
     """
     path = Path(out)
-    items = _classified(model, X, own_ids(X) if ids is None else ids, previews_of(X) if previews is None else previews)
+    shown = previews_of(X) if previews is None else previews
+    texts = isinstance(shown, list) and paths_of(X) == shown  # too long for names
+    items = _classified(model, X, ids if ids is not None or texts else own_ids(X), shown)
     if isinstance(model, SemiSupervisedClassifier):
         if labels is None:
             raise InputError("The report of a SemiSupervisedClassifier needs the labels it was fitted to; give labels.")
@@ -102,8 +104,8 @@ def _classified(model: Any, X: Any, ids: Ids | None, previews: Previews | None) 
         naming, probabilities = model.classifier_.naming_, model.predict_proba(X)  # (n, n_classes_)
         titled = naming.columns[naming.columns >= 0].tolist()
         place = np.array([titled.index(output) for output in model.outputs_])  # of each class among the titles
-        found = model.labels_ if len(model.labels_) == len(probabilities) else probabilities.argmax(1)
-        outputs, sure = place[found], probabilities[np.arange(len(found)), found]
+        classes = model.labels_ if len(model.labels_) == len(probabilities) else probabilities.argmax(1)
+        outputs, sure = place[classes], probabilities[np.arange(len(classes)), classes]
     elif isinstance(model, PairClassifier | SemiSupervisedClassifier):
         naming = model.naming_
         probabilities = model.predict_proba(X)[:, naming.columns >= 0]  # (n, classes)

@@ -151,7 +151,8 @@ def learn_in_turns(
             again = teach_classes(model, Grouping(items, classes, sure, 0.0, 0.0), turn, stage)
         else:
             again = teach_answers(model, EvidenceKnowledge(evidence(said, *rates)), turn, stage)
-        if learner.gain(again.model, stage.model) <= -CHANCE:
+        least = CHANCE if clear and not joint else -CHANCE  # pair by pair, clear groups are easily forgotten
+        if learner.gain(again.model, stage.model) <= least:
             break
         stage = again
     return stage, Judgement(rates, _known(said, decided, rates, joint), decided["share_wrong"])
