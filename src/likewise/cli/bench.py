@@ -20,6 +20,7 @@ from likewise.cli.options import CLUSTER_METHODS, Data, several_of
 from likewise.errors import InputError
 
 ANSWER_CASES = ("features", "images")
+ENCODER_CASES = ("photos", "banking77", "cifar10", "speed")
 
 app = typer.Typer(no_args_is_help=True, help="Measure time and memory side by side.")
 
@@ -73,6 +74,17 @@ BENCHMARKS: dict[str, tuple[str, dict[str, Choice]]] = {
         "The items are 900 feature vectors and 60,000 images: the photos' features and MNIST if they are in the data "
         "folder, otherwise made up.",
         {"case": any_of(ANSWER_CASES, "The case to measure, once or several times. Default: both."), **DATA, **THREADS},
+    ),
+    "encoders": (
+        "Learn from what pretrained encoders see, and time them.\n\n"
+        "Photographs, the questions of Banking77 and CIFAR-10, whichever are in the data folder.",
+        {
+            "case": any_of(ENCODER_CASES, "The case to measure, once or several times. Default: all that are there."),
+            "n_items": count(None, "Number of items of CIFAR-10 to learn from. Default: all."),
+            "seed": count(0, "Seed of all random numbers: the answers, the labels and the weights.", 0),
+            **DATA,
+            **THREADS,
+        },
     ),
     "landscape": (
         "Compare a row of a loss surface with a loop over its points.\n\nAnd with torch.func.vmap.",

@@ -1,0 +1,63 @@
+"""The figures of encoders, on photographs that the tests make."""
+
+from __future__ import annotations
+
+import io
+import zipfile
+from pathlib import Path
+
+import numpy as np
+import pytest
+from PIL import Image
+
+from likewise.benchmarks import encoders
+from likewise.cli.bench import ENCODER_CASES
+from likewise.errors import InputError
+
+
+@pytest.fixture
+def archive(tmp_path: Path) -> Path:
+    """Two classes of five photographs: stripes and noise."""
+    random = np.random.default_rng(0)
+    with zipfile.ZipFile(tmp_path / "photos.zip", "w") as packed:
+        for number in range(10):
+            pixels = random.integers(0, 255, (70, 90, 3))
+            if number % 2:
+                pixels = np.broadcast_to((np.arange(90) // (4 + number) % 2 * 200)[None, :, None], (70, 90, 3))
+            file = io.BytesIO()
+            Image.fromarray(pixels.astype(np.uint8)).save(file, "JPEG")
+            packed.writestr(f"{('noise', 'stripes')[number % 2]}/{number}.jpg", file.getvalue())
+    return tmp_path
+
+
+def test_photographs_and_speed(archive: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(encoders, "UNSEEN", 1)
+    monkeypatch.setattr(encoders, "ANSWERS", 20)
+    record, lines = encoders.run(["photos", "speed"], archive)
+    sets: dict = record["sets"]  # type: ignore[assignment, type-arg]
+    assert sets["photos"]["accuracy"] == {
+        "20 random answers": 100.0,
+        "k-means": 100.0,
+        "logistic regression, all labels": 100.0,
+    }
+    assert sets["speed"]["items"] == 10
+    assert any("20 random answers" in line and "100.00 %" in line for line in lines)
+
+
+def test_answers_of_which_half_are_same() -> None:
+    y = np.repeat(np.arange(20), 10)
+    pairs = encoders.half_same(y, 100, 0)
+    assert (len(pairs), int(pairs.same.sum())) == (100, 50)
+    np.testing.assert_array_equal(pairs.same == 1, y[pairs.left] == y[pairs.right])
+    few = encoders.few_labels(y, 3, 0)
+    assert np.bincount(few[few >= 0]).tolist() == [3] * 20
+    np.testing.assert_array_equal(few[few >= 0], y[few >= 0])
+
+
+def test_sets_that_are_not_there_are_refused(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match=r"None of photos\.zip"):
+        encoders.run(None, tmp_path)
+    for case in ("photos", "banking77"):
+        with pytest.raises(InputError, match="is not in the data folder; give --data"):
+            encoders.run([case], tmp_path)
+    assert encoders.SETS == ENCODER_CASES
