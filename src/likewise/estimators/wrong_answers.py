@@ -101,7 +101,7 @@ def judge_all(
 ) -> Verdict:
     """All answers as they were given, held-out ones and all, judged by the network in the end.
 
-    Where it began with groups (`grouped`), groups that were made without an answer foretold it, so answers are supported.
+    Where it began with groups (`grouped`), groups that were made without an answer foretold it: answers are supported.
     With many classes the few held-out answers that say "same" could not show that.
     """
     if not is_by_annotator(noise):
