@@ -24,6 +24,7 @@ SHORT = {
 }
 
 
+@pytest.mark.filterwarnings("ignore:The answers contradict one another")  # in noisy_answers they do
 @pytest.mark.parametrize("name", SHORT)
 def test_a_script_learns_what_it_says(
     name: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]

@@ -14,7 +14,7 @@ from griffe import Extension, Object
 SECTION = re.compile(r"^(Parameters|Attributes|Returns|Raises)\n-+\n(.*?)(?=\n\n|\Z)", re.M | re.S)
 HEADING = re.compile(r"^(Examples|Notes|References)\n-+\n", re.M)
 ENTRY = re.compile(r"^(\*{0,2}\w+(?:, \*{0,2}\w+)*) : ", re.M)
-TYPED = re.compile(r"^(\S[^\n]*[^\s.;:,])\n +(?=[A-Z][a-z]+ )", re.M)  # numpydoc's own: a type on the first line
+TYPED = re.compile(r"^(\S[^\n]*[^\s.;:,])\n +(?=[A-Z][a-z]* )", re.M)  # numpydoc's own: a type on the first line
 EXAMPLE = re.compile(r"^>>> .*(?:\n(?!\s*$).*)*(?:\n\n>>> .*(?:\n(?!\s*$).*)*)*", re.M)
 
 

@@ -81,14 +81,14 @@ def test_the_second_round_clusters_what_the_network_of_the_first_sees(
     similarity: SimilarityNetwork, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     looked: list[Any] = []
-    look = SimilarityNetwork.look
+    look = SimilarityNetwork.embed_items
 
     def spy(self: SimilarityNetwork, inputs: Tensor, module: Any = None) -> Any:
         looked.append(module)
         return look(self, inputs, module)
 
     weights = [weight.clone() for weight in similarity.module_.parameters()]
-    monkeypatch.setattr(SimilarityNetwork, "look", spy)
+    monkeypatch.setattr(SimilarityNetwork, "embed_items", spy)
     CategoryDiscoverer(3, similarity=similarity, epochs=1).fit(PILE)
     first, second = looked
     assert first is similarity.module_

@@ -114,7 +114,7 @@ def _learn(
     verdict = Verdict(None, None)
     if isinstance(answers, Pairs):
         given = weighted_answers(answers, sample_weight)
-        verdict = judge_all(learned.network, pile, given, task.held_out, model.noise)
+        verdict = judge_all(learned.network, pile, given, task.held_out, model.noise, grouped=learned.grouped)
     model._set_verdict(verdict)
     model.confusion_ = learned.confusion
     model.noise_ = learned.flip if verdict.posterior is None else share_wrong(verdict, task.noisy)

@@ -11,7 +11,7 @@ a rate          one rate for everybody, given
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal
 
@@ -51,6 +51,7 @@ CREDIBILITY = {
     "likely_wrong": int,
     "outliers": [int],
 }  # the form of the facts that are saved
+FEWEST_GROUPED = 100  # answers among which groups do not foretell answers by chance
 FEWEST_UNTAUGHT = 30  # held-out answers that tell whether the network foretells any; with fewer all answers do
 
 
@@ -95,8 +96,14 @@ class Verdict:
         return outliers_of(self.facts)
 
 
-def judge_all(network: nn.Module, pile: Pile, answers: Pairs, held_out: Pairs, noise: Noise) -> Verdict:
-    """All answers as they were given, held-out ones and all, judged by the network in the end."""
+def judge_all(
+    network: nn.Module, pile: Pile, answers: Pairs, held_out: Pairs, noise: Noise, *, grouped: bool = False
+) -> Verdict:
+    """All answers as they were given, held-out ones and all, judged by the network in the end.
+
+    Where it began with groups (`grouped`), groups that were made without an answer foretold it: answers are supported.
+    With many classes the few held-out answers that say "same" could not show that.
+    """
     if not is_by_annotator(noise):
         return Verdict(None, None)
     untaught = np.isin(answers.lines, held_out.lines)
@@ -104,6 +111,8 @@ def judge_all(network: nn.Module, pile: Pile, answers: Pairs, held_out: Pairs, n
     found = judge_answers(
         network, pile, answers, held_out, joint=noise == "auto", untaught=untaught if enough else None
     )
+    if grouped and len(answers) >= FEWEST_GROUPED:
+        found = replace(found, supported=True)
     return Verdict(found, credible_facts(found))
 
 

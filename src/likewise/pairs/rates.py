@@ -35,6 +35,7 @@ CERTAIN = 1e-6  # no rate comes nearer to 0 or 1
 CONFIDENCE = 0.95
 HIDDEN = np.array([0.1, 0.03])  # of false "different" and false "same": by how much rates may well be too low
 HIDDEN_STEPS = 30
+MISINFORMED = 0.25  # the least informedness below 0 of one who answers the wrong way round: guesses are near 0
 UNINFORMED = 0.5  # the most that the informedness of one who looks random may be
 
 
@@ -89,13 +90,13 @@ class Rates:
     @property
     def reversed(self) -> NDArray[np.bool_]:
         """(A,) Who surely answers the wrong way round."""
-        return np.asarray(self.informedness_interval[:, 1] < 0)
+        return np.asarray((self.informedness_interval[:, 1] < 0) & (self.informedness < -MISINFORMED))
 
     @property
     def random(self) -> NDArray[np.bool_]:
         """(A,) Whose answers seem to have nothing to do with the items: at random, or always the same answer."""
         low, high = self.informedness_interval.T
-        return np.asarray((low <= 0) & (high >= 0) & (high < UNINFORMED))
+        return np.asarray(~self.reversed & (low <= 0) & (high < UNINFORMED))
 
 
 def log_odds(told: Told, false_different: Floats, false_same: Floats) -> Floats:

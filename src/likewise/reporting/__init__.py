@@ -3,9 +3,9 @@
 from likewise.reporting.confusion_matrix import confusion_figure
 from likewise.reporting.curves import answers_curve, learning_curve
 from likewise.reporting.learners_page import Learner, find_disagreements, write_learners_page
+from likewise.reporting.model_report import report
 from likewise.reporting.page import Card, Report
 from likewise.reporting.reliability import reliability_diagram
-from likewise.reporting.report import report
 
 __all__ = [
     "Card",

@@ -179,7 +179,7 @@ def learn_answers(
     said = pairs if said is None else said
     n_items, looked_at = len(pile.inputs), len(items_to_look_at(said, len(pile.inputs), settings.seed))
     around = None
-    if grouped and room_for(pile) > looked_at:
+    if grouped and unlabelled and room_for(pile) > looked_at:
         around = Neighbourhood.of(pile, items_to_look_at(said, n_items, settings.seed, room_for(pile)), settings.seed)
     if grouped:
         best, clear = learn_groups(learner, network(settings.seed), said, grouped, around)
