@@ -52,6 +52,7 @@ What must fit into memory, and what need not:
   skms) a matrix of all pairs of items.
 - `landscape` needs no more memory for a finer grid, and time in proportion to its points.
 - `evaluate` predicts as `predict` does, and keeps one label for each item.
+- `encode` computes a batch at a time and keeps its features on disk; it costs what its encoder does for each item.
 - `data`, `paper` and `demo` cost what their data sets and schedules say; `export` does not depend on the items.
 """
 
