@@ -10,7 +10,7 @@ from sklearn.metrics import adjusted_rand_score
 
 from likewise import Pairs
 from likewise.clustering import Agglomeration
-from likewise.clustering.agglomeration import aligned, log_likelihood
+from likewise.clustering.agglomeration import aligned, f_score, log_likelihood
 from likewise.clustering.constraints import read_constraints
 from likewise.clustering.geometry import Sphere
 from likewise.clustering.joining import Odds, clusters_after, join_groups, mean_field, move_groups
@@ -75,6 +75,31 @@ def test_a_likelihood_counts_the_four_cases() -> None:
     together[0] = False
     expected = np.log(1.5 / 2) + np.log(1.5 / 4) + 2 * np.log(2.5 / 4)
     assert log_likelihood(together, odds) == pytest.approx(expected)
+
+
+def test_answers_about_likely_pairs_count_as_in_a_random_sample() -> None:
+    pairs = [(i, j) for i in range(4) for j in range(4, 14)]
+    odds = odds_of(pairs, [1.0] * 20 + [0.0] * 20, 14)
+    assert odds.weight.tolist() == [1.0] * 40  # how many classes there are is not known
+    heavy = Odds(14, odds.ends, odds.credit, n_classes=20)
+    assert heavy.weight[heavy.credit > 0].sum() == pytest.approx(40 / 20)
+    assert heavy.weight.sum() == pytest.approx(40)
+    few_classes = Odds(14, odds.ends, odds.credit, n_classes=3)
+    assert not few_classes.is_same_heavy  # random pairs of three classes may well say "same" as often
+
+
+def test_merged_classes_do_not_look_good_where_most_were_asked_for_likely_pairs() -> None:
+    random, n_classes = np.random.default_rng(0), 50
+    label = random.integers(n_classes, size=4000)
+    ends = random.integers(4000, size=(200_000, 2))
+    same = label[ends[:, 0]] == label[ends[:, 1]]
+    chosen = np.concatenate([np.flatnonzero(same)[:2500], np.flatnonzero(~same)[:2500]])
+    odds = Odds(4000, ends[chosen], np.where(same[chosen], 1.0, -1.0), n_classes)
+    merged = label // 2  # every two classes
+    torn = np.where(random.random(4000) < 0.1, random.integers(n_classes, size=4000), label)  # nine in ten are right
+    together = [part[odds.ends[:, 0]] == part[odds.ends[:, 1]] for part in (torn, merged)]
+    assert f_score(together[0], odds) > f_score(together[1], odds) + 5  # by more than chance
+    assert log_likelihood(together[0], odds) < log_likelihood(together[1], odds)  # which would choose the merged ones
 
 
 def test_clusters_are_brought_into_the_order_of_another() -> None:

@@ -86,7 +86,7 @@ def test_annotators_are_told_apart_by_groups_that_are_not_the_classes() -> None:
     rates = {"good": (0.05, 0.05), "hasty": (0.35, 0.02), "guessing": (0.5, 0.5), "reversed": (0.95, 0.95)}
     pairs = said_by(rates)
     group = np.where(np.random.default_rng(1).random(240) < 0.1, (LABELS + 1) % K, LABELS)
-    odds, told = answers_one_by_one(pairs, 240)
+    odds, told = answers_one_by_one(pairs, 240, 4)
     together = group[odds.ends[:, 0]] == group[odds.ends[:, 1]]
     (false_different, false_same), _ = rates_by_groups(told, together)
     expected = np.array([rates[name] for name in pairs.annotators]).T
@@ -105,7 +105,7 @@ def test_annotators_are_told_apart_by_groups_that_are_not_the_classes() -> None:
 
 
 def test_annotators_who_are_alike_are_not_weighed() -> None:
-    odds, told = answers_one_by_one(said_by({"ann": (0.05, 0.05), "bob": (0.05, 0.05)}), 240)
+    odds, told = answers_one_by_one(said_by({"ann": (0.05, 0.05), "bob": (0.05, 0.05)}), 240, 4)
     assert weighed(odds, told, LABELS[odds.ends[:, 0]] == LABELS[odds.ends[:, 1]]) is None
 
 

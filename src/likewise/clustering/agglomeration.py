@@ -43,6 +43,7 @@ MEANS, SPHERE, NEIGHBOUR = 10.0, 6.0, (1.0, 4.0)  # the strengths that are tried
 FOLDS = 3
 LENIENCE = 5.0  # a candidate whose log-likelihood is this much lower than the best counts 1/e of it
 LEAST_WEIGHT = 0.02
+F_CHANCE = 0.02  # a difference of F1 that is chance
 
 
 @dataclass(frozen=True, eq=False)
@@ -115,7 +116,7 @@ class Agglomeration(ClusterMixin, BaseEstimator):  # type: ignore[misc]
     @atomic
     def fit(self, X: ArrayLike, y: None = None, *, pairs: Pairs | None = None) -> Self:
         items = check_items(self, X)
-        odds = Odds.of(read_constraints(pairs, X, self.contradictions))
+        odds = Odds.of(read_constraints(pairs, X, self.contradictions), self.n_clusters)
         seed = int(check_random_state(self.random_state).randint(2**31))
         found = agglomerate({"items": items}, odds, self.n_clusters, seed)
         self.posterior_, self.labels_ = found.posterior, found.posterior.argmax(1)
@@ -130,7 +131,8 @@ def agglomerate(spaces: Mapping[str, Space], odds: Odds, n_clusters: int, seed: 
     """
     tried = list(candidates(spaces, n_clusters, seed))
     together = [out_of_fold(candidate, odds, n_clusters, seed) for candidate in tried]
-    scores = np.array([log_likelihood(one, odds) for one in together])
+    score = f_score if odds.is_same_heavy else log_likelihood
+    scores = np.array([score(one, odds) for one in together])
     weights = np.exp((scores - scores.max()) / LENIENCE)
     best = int(weights.argmax())
     first = tried[best].posterior(odds, FIRST_WRONG, n_clusters)
@@ -206,9 +208,19 @@ def log_likelihood(together: NDArray[np.bool_], odds: Odds) -> float:
     return total
 
 
+def f_score(together: NDArray[np.bool_], odds: Odds) -> float:
+    """F1 of "in one cluster" as a guess of "same", in units in which chance is `LENIENCE`.
+
+    Where most answers were asked for because "same" was likely, it is a better judge than the likelihood, in which a
+    "same" that is torn apart costs far more than a "different" that is put together: merged classes would look good.
+    """
+    (same, within), (same_between, _) = same_of_all(together, odds)
+    return LENIENCE / F_CHANCE * 2 * same / (same + within + same_between)
+
+
 def same_of_all(together: NDArray[np.bool_], odds: Odds) -> list[tuple[float, float]]:
     """How many answers say "same", and how many there are, within clusters and between; half a one is added to each."""
-    weight, same = np.abs(odds.credit), odds.credit > 0
+    weight, same = odds.weight, odds.credit > 0
     return [(weight[place & same].sum() + 0.5, weight[place].sum() + 1) for place in (together, ~together)]
 
 

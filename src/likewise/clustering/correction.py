@@ -37,8 +37,9 @@ def corrected(rows: Floats, posterior: Floats, odds: Odds, out_of_fold: Bools, w
 
     `out_of_fold` (m,) says which answers are about items in one cluster, the partition being made without the answer.
     The correction must be better than that, and than the linear model of the partition, which has seen all answers.
+    Answers most of which say "same" could not tell that: the likelihood of such is greater where classes are merged.
     """
-    if len(odds) < LEAST_ANSWERS:
+    if len(odds) < LEAST_ANSWERS or odds.is_same_heavy:
         return posterior
     x = scaled(rows)
     first = model_of_partition(x, posterior)
@@ -81,7 +82,7 @@ def losses_of(together: Bools, odds: Odds) -> Floats:
     """
     (same, within), (same_between, between) = same_of_all(together, odds)
     rate = np.where(together, same / within, same_between / between)
-    return -np.abs(odds.credit) * np.log(np.where(odds.credit > 0, rate, 1 - rate))
+    return -odds.weight * np.log(np.where(odds.credit > 0, rate, 1 - rate))
 
 
 def model_of_partition(x: Floats, posterior: Floats) -> Floats:

@@ -13,7 +13,7 @@ Hierarchical clustering under constraints is by Davidson and Ravi (2005); here c
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,6 +25,7 @@ from likewise.clustering.geometry import Geometry, members
 
 SWEEPS = 20
 FIRST_WRONG, LEAST_WRONG = 0.05, 0.005  # the share of wrong answers: where its estimate begins, and its least
+MOST_SAME = 0.3  # of the answers: random pairs of three classes or more hardly give more, with wrong answers and all
 UNSURE = 20  # answers that the first estimate counts as
 
 
@@ -35,17 +36,40 @@ class Odds:
     n_items: int
     ends: Ints
     credit: Floats
+    n_classes: int = 0  # where it is known
 
     @classmethod
-    def of(cls, given: Constraints) -> Odds:
+    def of(cls, given: Constraints, n_classes: int = 0) -> Odds:
         ends = np.concatenate([given.must_link, given.cannot_link])
-        return cls(given.n_items, ends, np.clip(np.concatenate([given.must_weight, -given.cannot_weight]), -1, 1))
+        credit = np.clip(np.concatenate([given.must_weight, -given.cannot_weight]), -1, 1)
+        return cls(given.n_items, ends, credit, n_classes)
 
     def __len__(self) -> int:
         return len(self.ends)
 
     def select(self, chosen: NDArray[np.bool_]) -> Odds:
-        return Odds(self.n_items, self.ends[chosen], self.credit[chosen])
+        return replace(self, ends=self.ends[chosen], credit=self.credit[chosen])
+
+    @property
+    def weight(self) -> Floats:
+        """(m,) How much each answer counts where partitions are compared: as in a random sample of all pairs.
+
+        People who are asked about likely pairs say "same" far more often than one time in K. By such answers alone a
+        partition that merges classes looks good: it puts more "same" together, and hardly any "different".
+        """
+        weight, share, usual = np.abs(self.credit), self.share_same, 1 / max(self.n_classes, 1)
+        if not self.is_same_heavy:
+            return weight
+        return np.asarray(weight * np.where(self.credit > 0, usual / share, (1 - usual) / max(1 - share, 1e-12)))
+
+    @property
+    def share_same(self) -> float:
+        return float(self.credit.clip(0).sum() / max(np.abs(self.credit).sum(), 1e-12))
+
+    @property
+    def is_same_heavy(self) -> bool:
+        """Whether "same" is far more frequent than among random pairs of so many classes."""
+        return self.n_classes > 0 and self.share_same > max(MOST_SAME, 3 / self.n_classes)
 
     def matrix(self, wrong: float) -> csr_array:
         """(n, n) w, symmetric."""

@@ -117,9 +117,9 @@ def agglomerated(
 ) -> tuple[Agglomerated, Odds]:
     """The groups, and the answers they are made from; those of several annotators are weighed by the groups in turn."""
     if len(pairs.annotators) < 2:
-        odds = Odds.of(read_constraints(pairs, pairs.n_items))
+        odds = Odds.of(read_constraints(pairs, pairs.n_items), n_groups)
         return agglomerate(spaces, odds, n_groups, seed), odds
-    odds, told = answers_one_by_one(pairs, pairs.n_items)
+    odds, told = answers_one_by_one(pairs, pairs.n_items, n_groups)
     found = agglomerate(spaces, odds, n_groups, seed)
     for _ in range(WEIGHED):
         again = weighed(odds, told, found.together)
@@ -170,13 +170,20 @@ def seen_by(network: nn.Module, pile: Pile, items: Ints) -> NDArray[np.float32]:
 
 
 def without_fragments(posterior: Floats, odds: Odds) -> Floats:
-    """(m, K) Groups between which answers say "same" are one class; outputs are left over where K was too large."""
+    """(m, K) Groups between which answers say "same" are one class; outputs are left over where K was too large.
+
+    Two halves of a class have more "same" between them than within; groups that overlap have less.
+    """
     n_groups = posterior.shape[1]
     group = posterior.argmax(1)
     ends, same = group[odds.ends], odds.credit > 0
     count = np.zeros((n_groups, n_groups))
     np.add.at(count, (ends[:, 0], ends[:, 1]), np.where(same, 1.0, -3.0) * np.abs(odds.credit))
     count += count.T
+    agreed = np.zeros((n_groups, n_groups))
+    np.add.at(agreed, (ends[same, 0], ends[same, 1]), odds.credit[same])
+    agreed += agreed.T  # on the diagonal twice the number within
+    count[agreed < (np.diag(agreed)[:, None] + np.diag(agreed)) / 4] = -np.inf
     posterior = posterior.copy()
     while True:
         np.fill_diagonal(count, -np.inf)

@@ -92,7 +92,7 @@ def corrected_model(x: Floats, posterior: Floats, odds: Odds, wrong: float, seed
             model = told.fit(model, first, strength)
             losses[number, out] = judge.losses(model)
     everything, model = Answers(x, odds, wrong), first
-    for strength in STRENGTHS[: int((losses @ np.abs(odds.credit)).argmin())]:
+    for strength in STRENGTHS[: int((losses @ odds.weight).argmin())]:
         model = everything.fit(model, first, strength)
     return model
 

@@ -13,6 +13,8 @@ of all others: about e + d = 1 for one who guesses, and more for one who answers
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -25,13 +27,13 @@ MOST_WRONG = 0.4
 ALIKE = 0.8  # the least credit at which annotators are taken to be alike
 
 
-def answers_one_by_one(pairs: Pairs, n_items: int) -> tuple[Odds, Told]:
+def answers_one_by_one(pairs: Pairs, n_items: int, n_classes: int) -> tuple[Odds, Told]:
     """Every answer for itself, with who gave it; `pairs` has several annotators."""
     rows = np.flatnonzero((pairs.left != pairs.right) & (pairs.weight > 0) & (pairs.same != 0.5))
     told = Told.of(pairs, rows)
     ends = np.stack([pairs.left[rows], pairs.right[rows]], axis=1)
     credit = np.clip(told.weight * (2 * told.same - 1), -1, 1)
-    return Odds(n_items, ends, credit), told
+    return Odds(n_items, ends, credit, n_classes), told
 
 
 def weighed(odds: Odds, told: Told, together: NDArray[np.bool_]) -> Odds | None:
@@ -45,7 +47,7 @@ def weighed(odds: Odds, told: Told, together: NDArray[np.bool_]) -> Odds | None:
     credit = np.clip(log_odds(told, *rates) / usual, -1, 1)
     if (np.abs(credit - odds.credit) < 1 - ALIKE).all():
         return None
-    return Odds(odds.n_items, odds.ends, credit)
+    return replace(odds, credit=credit)
 
 
 def rates_by_groups(told: Told, together: NDArray[np.bool_]) -> tuple[tuple[Floats, Floats], float]:
