@@ -345,7 +345,7 @@ def test_contradicting_repeated_and_self_answers_get_a_warning(
     result = fit_blobs(blobs, blobs / "new", "--noise", noise)
     assert result.exit_code == 0, result.output
     itself, contradicted = result.stderr.splitlines()
-    assert itself == "likewise: warning: 1 answer speaks of an item and itself, and will not be used."
+    assert itself == "likewise: warning: Ignoring 1 answer that pairs an item with itself."
     assert contradicted.startswith(f"likewise: warning: The answers contradict one another{what}")
     assert len(Pairs.read(blobs / "new" / "answers.parquet")) == 243
 

@@ -122,7 +122,7 @@ def test_a_stopped_surface_goes_on_to_the_same_values(
 
     with monkeypatch.context() as patch:
         patch.setattr(RowLosses, "row", stopping)
-        with pytest.raises(Interrupted, match="3 rows are kept, and the same command goes on"):
+        with pytest.raises(Interrupted, match="3 rows are kept, and the same command resumes"):
             compute_surface(job, ABOUT, out=out)
     assert not out.exists()
     assert rows_computed == [0, 1, 2]

@@ -264,7 +264,7 @@ def introduction(unknown: Path, given: Given, teacher: Teacher) -> Iterator[str]
         return
     kind = "images" if teacher.known.inputs.ndim == 4 else "items"
     yield f"{teacher.path}: {len(teacher.known):,} {kind} of {teacher.known.n_classes:,} known classes"
-    yield "Learning what is the same; Ctrl-C stops, and the same command goes on."
+    yield "Learning what is the same; Ctrl-C stops, and the same command resumes."
 
 
 def similarity_in_words(quality: PairQuality, held_out: str) -> Iterator[str]:

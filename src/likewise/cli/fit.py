@@ -251,8 +251,8 @@ def _metrics(model: PairClassifier, given: Given, out: Path) -> dict[str, Any]:
 def _warn_of_self_pairs(answers: Pairs) -> None:
     itself = int(((answers.left == answers.right) & (answers.weight > 0)).sum())
     if itself:
-        what = "1 answer speaks" if itself == 1 else f"{itself:,} answers speak"
-        warnings.warn(f"{what} of an item and itself, and will not be used.", stacklevel=2)
+        what = "1 answer that pairs" if itself == 1 else f"{itself:,} answers that pair"
+        warnings.warn(f"Ignoring {what} an item with itself.", stacklevel=2)
 
 
 def _introduction(items: Path, given: Given, answers: Pairs | LargeAnswers, classes: int | None) -> Iterator[str]:
@@ -267,7 +267,7 @@ def _introduction(items: Path, given: Given, answers: Pairs | LargeAnswers, clas
     yield items_in_words(items, given)
     yield f"{answers.source.file}: {total:,} answers, {same:,} same and {different:,} different"
     what = "classes, whose number is estimated" if classes is None else f"{classes} classes"
-    yield f"Learning {what}; Ctrl-C stops, and the same command goes on."
+    yield f"Learning {what}; Ctrl-C stops, and the same command resumes."
 
 
 def _outcome(out: Path, model: PairClassifier, metrics: dict[str, Any]) -> Iterator[str]:

@@ -141,7 +141,7 @@ def _learn(
     )
     typer.echo(items_in_words(items, given))
     typer.echo(f"{labels}: {len(placed):,} labels of {len(np.unique(placed.labels)):,} classes")
-    typer.echo(f"Learning by {model.method}; Ctrl-C stops, and the same command goes on.")
+    typer.echo(f"Learning by {model.method}; Ctrl-C stops, and the same command resumes.")
     model.fit(given.X, y)
     held_out = np.isin(placed.positions, model.held_out_)
     metrics = _metrics(model, given, placed, held_out, out)

@@ -127,7 +127,7 @@ def compute_rows(
                     _write_row(folder, position, row)
                 tell()
         except KeyboardInterrupt as stop:
-            kept = "" if folder is None else f"; {len(found)} rows are kept, and the same command goes on"
+            kept = "" if folder is None else f"; {len(found)} rows are kept, and the same command resumes"
             raise Interrupted(f"Stopped{kept}.") from stop
         if folder is not None:
             found |= _read_rows(folder, job)  # what others did in the meantime
