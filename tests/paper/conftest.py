@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from likewise.paper.answers_record import AnswersRecord
+from likewise.paper.answers_trials import AnswersRecord
 from likewise.paper.records import Record
 from likewise.paper.transfer_entries import VALIDATION
 

@@ -41,8 +41,7 @@ from likewise.cli.options import (
     UnitLength,
 )
 from likewise.cli.processes import take_part
-from likewise.cli.run import open_run
-from likewise.cli.words import class_sizes, items_in_words, next_commands, unused_outputs
+from likewise.cli.run import class_sizes, items_in_words, next_commands, open_run, unused_outputs
 from likewise.errors import InputError
 
 if TYPE_CHECKING:
@@ -290,7 +289,7 @@ def _outcome(out: Path, model: PairClassifier, metrics: dict[str, Any]) -> Itera
 
 def _wrong_answers(metrics: dict[str, Any]) -> Iterator[str]:
     """How many answers look wrong, and whose."""
-    from likewise.pairs.credible_words import mixed_up_in_words, wrong_in_words
+    from likewise.pairs.credible import mixed_up_in_words, wrong_in_words
 
     facts = metrics["answers"]
     if metrics["mixed_up"] is not None:

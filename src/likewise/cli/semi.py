@@ -31,8 +31,7 @@ from likewise.cli.options import (
     UnitLength,
 )
 from likewise.cli.processes import take_part
-from likewise.cli.run import open_run
-from likewise.cli.words import class_sizes, items_in_words, next_commands
+from likewise.cli.run import class_sizes, items_in_words, next_commands, open_run
 
 if TYPE_CHECKING:
     from likewise.estimators import SemiSupervisedClassifier

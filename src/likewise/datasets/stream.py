@@ -8,7 +8,7 @@ from typing import Literal
 
 from likewise.datasets import table
 from likewise.datasets.arrays import load_arrays, open_arrays
-from likewise.datasets.folder import load_folder, open_folder
+from likewise.datasets.images import load_folder, open_folder
 from likewise.datasets.items import Items, ItemStream
 from likewise.errors import InputError
 

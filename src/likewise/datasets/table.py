@@ -14,8 +14,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from likewise.datasets.items import Items, ItemStream, collect
-from likewise.datasets.labels import number_labels, own_ids
+from likewise.datasets.items import Items, ItemStream, collect, number_labels, own_ids
 from likewise.datasets.table_rows import CsvRows, ParquetRows, as_float
 from likewise.errors import InputError
 

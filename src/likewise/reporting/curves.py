@@ -14,8 +14,7 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.ticker import MaxNLocator
 
-from likewise.reporting.drawing import WIDE, Size, both_sizes, frame, legend, new_figure, percent
-from likewise.reporting.palette import LIGHT, learner_colour
+from likewise.reporting.drawing import LIGHT, WIDE, Size, both_sizes, frame, learner_colour, legend, new_figure, percent
 
 History = Sequence[Mapping[str, object]]  # one row an epoch: numbers by name, and perhaps the stage in words
 

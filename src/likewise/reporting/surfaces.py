@@ -23,8 +23,8 @@ from numpy.typing import NDArray
 
 from likewise.errors import InputError
 from likewise.landscape import LOSSES, Surface
+from likewise.reporting.drawing import LIGHT
 from likewise.reporting.page import write_page
-from likewise.reporting.palette import LIGHT
 from likewise.storage.atomic_files import write_atomically
 
 Floats = NDArray[np.float64]

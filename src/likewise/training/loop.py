@@ -19,9 +19,8 @@ from likewise.errors import InputError
 from likewise.storage.atomic_files import is_writer
 from likewise.storage.records import as_json, read_json, write_json
 from likewise.storage.run_folder import lock_folder, network_tensors, write_history, write_model
-from likewise.training.batches import Batch, Batches
+from likewise.training.batches import Batch, Batches, LoaderBatches
 from likewise.training.checkpoint import State, Tally, load_checkpoint, restore_previous, save_checkpoint
-from likewise.training.loader import LoaderBatches
 from likewise.training.optimizers import (
     OF_SETTINGS,
     MakeOptimizer,

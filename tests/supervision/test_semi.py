@@ -1,4 +1,4 @@
-"""Each regulariser against its equation, written out pair by pair in float64."""
+"""The shared objective: its weights, what counts as labelled, and what a regulariser is shown."""
 
 from __future__ import annotations
 
@@ -10,8 +10,144 @@ import torch
 from torch import Tensor, nn
 
 from likewise.errors import InputError
-from likewise.supervision.semi import METHODS, Aids, BatchSeen, find_method
-from likewise.supervision.semi.regularisers import pi_model, pseudo_label, pseudo_mcl, pseudo_mcl_plus, spn_mcl
+from likewise.supervision.semi import (
+    METHODS,
+    Aids,
+    AveragedNetwork,
+    BatchSeen,
+    Weights,
+    find_method,
+    natural_weights,
+    pi_model,
+    pseudo_label,
+    pseudo_mcl,
+    pseudo_mcl_plus,
+    semi_objective,
+    spn_mcl,
+)
+from likewise.training import Batch
+
+LABELLED, ITEMS, K = 3, 4, 5
+INPUTS = torch.randn(LABELLED + 2 * ITEMS, 6, generator=torch.Generator().manual_seed(0))
+LABELS = torch.tensor([2, 0, 2, *[-1] * (2 * ITEMS)])
+
+
+def network() -> nn.Linear:
+    torch.manual_seed(1)
+    return nn.Linear(6, K)
+
+
+def batch(labels: Tensor = LABELS) -> Batch:
+    return Batch(INPUTS, labels, torch.arange(len(INPUTS)))
+
+
+def test_the_weights_are_those_of_appendix_c() -> None:
+    for n_labelled, n_items in ((4000, 50000), (50, 1442), (7, 7)):
+        alpha, beta = natural_weights(n_labelled, n_items)
+        assert alpha + beta == pytest.approx(1)
+        assert beta / alpha == pytest.approx(n_items / n_labelled)
+
+
+@pytest.mark.parametrize("class_weight", [None, [0.5, 1.0, 2.0, 1.0, 1.0]])
+def test_cross_entropy_of_the_labelled_rows_and_the_regulariser_of_the_rest(class_weight: list[float] | None) -> None:
+    shown: list[BatchSeen] = []
+
+    def regulariser(seen: BatchSeen) -> Tensor:
+        shown.append(seen)
+        return seen.item_logits.sum()
+
+    model = network()
+    told = None if class_weight is None else torch.tensor(class_weight)
+    loss, logits = semi_objective(regulariser, LABELLED, Weights(0.25, 0.5), told)(model, batch())
+    values = model(INPUTS).double().tolist()
+    counts = class_weight or [1.0] * K
+    total = sum(
+        counts[label] * -math.log(math.exp(row[label]) / sum(map(math.exp, row)))
+        for row, label in zip(values, [2, 0, 2], strict=False)
+    )
+    supervised = total / sum(counts[label] for label in (2, 0, 2))
+    expected = 0.25 * supervised + 0.5 * sum(sum(row) for row in values[LABELLED:])
+    assert loss.item() == pytest.approx(expected, rel=1e-5)
+    assert torch.equal(logits, model(INPUTS))
+    (seen,) = shown
+    assert torch.equal(seen.items, INPUTS[LABELLED:])
+    assert seen.network is model
+
+
+def test_labels_of_further_rows_are_not_learned_from() -> None:
+    objective = semi_objective(lambda seen: seen.logits.sum() * 0, LABELLED, Weights(1, 1))
+    known = LABELS.clone()
+    known[LABELLED:] = 4
+    assert objective(network(), batch())[0].item() == objective(network(), batch(known))[0].item()
+
+
+def test_other_items_are_seen_beside_the_same_labelled_rows() -> None:
+    norm = nn.BatchNorm1d(6, affine=False)
+    with torch.no_grad():
+        seen = BatchSeen(norm, INPUTS, norm(INPUTS), LABELLED)
+        assert torch.equal(seen.again(seen.items), seen.item_logits)
+        others = seen.items + 3
+        whole = norm(torch.cat([INPUTS[:LABELLED], others]))
+        assert torch.equal(seen.again(others), whole[LABELLED:])
+    assert torch.equal(seen.items, INPUTS[LABELLED:])  # as it was
+
+
+def test_an_averaged_network_follows_once_a_step() -> None:
+    model = AveragedNetwork(network())
+    objective = semi_objective(lambda seen: seen.logits.sum() * 0, LABELLED, Weights(1, 1))
+    for steps in (1, 2):
+        objective(model, batch())
+        assert int(model.steps) == steps
+
+
+def test_the_average_is_the_recursion() -> None:
+    model = AveragedNetwork(nn.Linear(1, 1, bias=False).double())
+    expected = float(model.average.weight)
+    for t, weight in enumerate([3.0, -1.0, 4.0, 1.5]):
+        model.network.weight.data.fill_(weight)
+        model.follow()
+        d = min(0.999, (1 + t) / (10 + t))
+        expected = d * expected + (1 - d) * weight
+        assert abs(float(model.average.weight) - expected) < 1e-12
+
+
+def test_it_reaches_back_over_a_thousand_steps_at_most() -> None:
+    model = AveragedNetwork(nn.Linear(1, 1, bias=False).double())
+    model.steps += 10**6
+    model.average.weight.data.fill_(0)
+    model.network.weight.data.fill_(1)
+    model.follow()
+    assert abs(float(model.average.weight) - 0.001) < 1e-12
+
+
+def test_the_network_is_trained_and_the_average_answers() -> None:
+    torch.manual_seed(0)
+    model = AveragedNetwork(nn.Sequential(nn.Linear(2, 3), nn.BatchNorm1d(3)))
+    inputs = torch.randn(8, 2)
+    model.network[0].weight.data.add_(1)
+    model.train()
+    assert not model.average.training
+    before = {name: value.clone() for name, value in model.average.state_dict().items()}
+    model(inputs)
+    assert all(torch.equal(value, before[name]) for name, value in model.average.state_dict().items())
+    model.eval()
+    assert torch.equal(model(inputs), model.average(inputs))
+    assert not torch.equal(model(inputs), model.network(inputs))
+    wanted = {name for name, parameter in model.named_parameters() if parameter.requires_grad}
+    assert wanted == {f"network.{name}" for name, _ in model.network.named_parameters()}
+
+
+def test_what_batch_norm_counted_is_copied_and_all_is_part_of_the_state() -> None:
+    model = AveragedNetwork(nn.BatchNorm1d(2))
+    model.network(torch.randn(4, 2))
+    model.follow()
+    assert int(model.average.num_batches_tracked) == 1
+    other = AveragedNetwork(nn.BatchNorm1d(2))
+    other.load_state_dict(model.state_dict())
+    assert int(other.steps) == 1
+    assert torch.equal(other.average.running_mean, model.average.running_mean)
+    assert not torch.equal(other.average.running_mean, other.network.running_mean)
+
 
 LABELLED, B, K = 2, 6, 3
 
