@@ -8,14 +8,17 @@ import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from types import FrameType
+from typing import TYPE_CHECKING
 
 import torch
 from torch import Tensor, nn
 
 from likewise.distributed import gather_batch, world
 from likewise.errors import InputError
-from likewise.training.batches import Batch
-from likewise.training.settings import Settings
+
+if TYPE_CHECKING:
+    from likewise.training.batches import Batch
+    from likewise.training.settings import Settings
 
 Handler = Callable[[int, FrameType | None], object] | int
 
