@@ -1,4 +1,4 @@
-"""The shared objective: its weights, what counts as labelled, and what a regulariser is shown."""
+"""Semi-supervised learning: the shared objective, and each regulariser against its equation, written out in float64."""
 
 from __future__ import annotations
 
@@ -149,14 +149,14 @@ def test_what_batch_norm_counted_is_copied_and_all_is_part_of_the_state() -> Non
     assert not torch.equal(other.average.running_mean, other.network.running_mean)
 
 
-LABELLED, B, K = 2, 6, 3
+FIRST_ROWS, B, OUTPUTS = 2, 6, 3
 
 
 def seen(views: int, sharpness: float = 3.0) -> BatchSeen:
     """Logits that are the inputs themselves, some sure and some not, after two labelled rows."""
     random = torch.Generator().manual_seed(4)
-    logits = sharpness * torch.randn(LABELLED + views * B, K, generator=random)
-    return BatchSeen(nn.Identity(), logits, logits.clone().requires_grad_(), LABELLED)
+    logits = sharpness * torch.randn(FIRST_ROWS + views * B, OUTPUTS, generator=random)
+    return BatchSeen(nn.Identity(), logits, logits.clone().requires_grad_(), FIRST_ROWS)
 
 
 def probabilities(logits: Tensor) -> list[list[float]]:
@@ -177,20 +177,20 @@ def test_pseudo_label() -> None:
     p = probabilities(given.item_logits)
     assert loss.item() == pytest.approx(sum(-math.log(max(row)) for row in p) / B, rel=1e-5)
     (gradient,) = torch.autograd.grad(loss, given.logits)
-    for row, slope in zip(p, gradient[LABELLED:].tolist(), strict=True):  # (p - onehot) / b: the label is constant
+    for row, slope in zip(p, gradient[FIRST_ROWS:].tolist(), strict=True):  # (p - onehot) / b: the label is constant
         expected = [(q - (q == max(row))) / B for q in row]
         assert slope == pytest.approx(expected, abs=1e-6)
-    assert not gradient[:LABELLED].any()
+    assert not gradient[:FIRST_ROWS].any()
 
 
 def test_pi_model() -> None:
     given = seen(2)
     p = probabilities(given.item_logits)
-    expected = sum((p[i][k] - p[i + B][k]) ** 2 for i in range(B) for k in range(K)) / (B * K)
+    expected = sum((p[i][k] - p[i + B][k]) ** 2 for i in range(B) for k in range(OUTPUTS)) / (B * OUTPUTS)
     loss = pi_model(given)
     assert loss.item() == pytest.approx(expected, rel=1e-5)
     (gradient,) = torch.autograd.grad(loss, given.logits)
-    assert all(gradient[LABELLED + i].abs().max() > 0 for i in range(2 * B))  # through both views
+    assert all(gradient[FIRST_ROWS + i].abs().max() > 0 for i in range(2 * B))  # through both views
 
 
 def test_pseudo_mcl() -> None:
@@ -226,8 +226,8 @@ def test_pseudo_mcl_plus() -> None:
     loss = pseudo_mcl_plus(given)
     assert loss.item() == pytest.approx(sum(losses) / len(losses), rel=1e-5)
     (gradient,) = torch.autograd.grad(loss, given.logits)
-    assert not gradient[: LABELLED + B].any()  # the weak views teach, and do not learn
-    assert gradient[LABELLED + B :].abs().max(1).values.min() > 0
+    assert not gradient[: FIRST_ROWS + B].any()  # the weak views teach, and do not learn
+    assert gradient[FIRST_ROWS + B :].abs().max(1).values.min() > 0
 
 
 def test_spn_mcl() -> None:
@@ -251,14 +251,14 @@ def test_spn_mcl() -> None:
 def test_a_gradient_reaches_the_network_from_bfloat16_too(name: str) -> None:
     method = METHODS[name]
     torch.manual_seed(0)
-    network = nn.Linear(K, K)
-    inputs = torch.randn(LABELLED + method.views * B, K)
+    network = nn.Linear(OUTPUTS, OUTPUTS)
+    inputs = torch.randn(FIRST_ROWS + method.views * B, OUTPUTS)
     with torch.autocast("cpu", dtype=torch.bfloat16):
         logits = network(inputs)
         assert logits.dtype == torch.bfloat16
         assert method.regulariser is not None
         regulariser = method.regulariser(Aids(1.0, lambda items: (items @ items.T).sigmoid()))
-        loss = regulariser(BatchSeen(network, inputs, logits, LABELLED))
+        loss = regulariser(BatchSeen(network, inputs, logits, FIRST_ROWS))
     loss.backward()
     assert loss.dtype == torch.float32
     assert network.weight.grad is not None

@@ -185,7 +185,7 @@ UnitLength = Annotated[
     bool,
     typer.Option(
         "--unit-length",
-        help="Scale each feature vector to length 1 first, which suits embeddings.",
+        help="Bring each feature vector to length 1 first, which suits embeddings.",
         rich_help_panel=ITEMS,
     ),
 ]

@@ -31,7 +31,7 @@ from likewise.pairs import Pairs
 from likewise.paper.answers_rivals import labelled_rows, run_rivals
 from likewise.paper.answers_trials import Annotator, AnswersRecipe, AnswersRecord, Trial
 from likewise.paper.experts import ask_experts
-from likewise.paper.records import read_record, record_path, write_record
+from likewise.paper.records import record_path, run_missing
 from likewise.storage.machine import machine
 from likewise.storage.records import read_json, write_json
 from likewise.storage.run_folder import finished_stages
@@ -49,12 +49,12 @@ def run_trials(
     recipes = {trial.recipe.dataset: trial.recipe for trial in waiting}
     sets = {name: load_set(recipe, data) for name, recipe in recipes.items()}
     drawn = {trial.name: draw(trial, sets[trial.recipe.dataset]) for trial in waiting}  # what cannot be ends here
+
+    def run(trial: Trial) -> AnswersRecord:
+        return run_trial(trial, sets[trial.recipe.dataset], drawn[trial.name], runs / trial.recipe.table)
+
     for trial in trials:
-        if trial.name not in drawn:
-            yield read_record(paths[trial.name], AnswersRecord), paths[trial.name], False
-            continue
-        record = run_trial(trial, sets[trial.recipe.dataset], drawn[trial.name], runs / trial.recipe.table)
-        yield record, write_record(results, record), True
+        yield from run_missing([trial], results, trial.recipe.table, AnswersRecord, run)
 
 
 def load_set(recipe: AnswersRecipe, data: Path | None) -> DataSet:

@@ -13,6 +13,7 @@ from importlib import resources
 from typing import Any
 
 from likewise.errors import InputError
+from likewise.paper.records import Record
 
 MODELS = ("none", "given", "learned")  # of wrong answers: nothing set, or one rate, which is given or learned
 # Answers as law; one rate learned; those of each annotator, pair by pair; nothing set: all answers judged together.
@@ -270,14 +271,10 @@ def select_expert_trials(dataset: str, *, experts: int, model: str = "none", see
 # What a trial gave.
 
 
-@dataclass(frozen=True)
-class AnswersRecord:
-    """Accuracies are in %: of the test set, after the outputs were matched with the classes on the training set.
+@dataclass(frozen=True, kw_only=True)
+class AnswersRecord(Record):
+    """Accuracies are in %: of the test set, after the outputs were matched with the classes on the training set."""
 
-    No date: a repeated trial writes the same record, apart from the times.
-    """
-
-    table: str
     dataset: str
     network: str  # its name; "default" where the classifier chose it
     answers: int
@@ -285,7 +282,6 @@ class AnswersRecord:
     model: str  # of wrong answers: none (nothing is set by hand), given (the rate is known), learned; see ABLATION
     seed: int
     epochs: int | None  # of each stage; None: the classifier chose
-    settings: dict[str, object]  # everything that training was told
     first_accuracy: float  # answers only: after the first stage
     accuracy: float  # of the classifier: after the second stage, where that was kept
     unlabelled_kept: bool  # whether it was
@@ -297,13 +293,7 @@ class AnswersRecord:
     twin_accuracy: float | None  # of the same network, given class labels; None where the recipe has no twin
     twin_labels: int  # as many as answers, at most all training items; none is wrong
     seconds: float  # of the fit, without the twin and the rivals
-    cpu_seconds: float
     twin_cpu_seconds: float
-    command: str
-    likewise: str  # versions
-    torch: str
-    cpu: str
-    threads: int
     steps: int | None = None  # of all stages together
     test_matched_accuracy: float | None = None  # of the classifier, its outputs matched on the test set
     rivals: dict[str, dict[str, float]] = field(default_factory=dict)  # name -> accuracy (test set), train_accuracy
