@@ -1,4 +1,4 @@
-"""The command `likewise`: one file a command, and the one place where errors become a sentence and an exit code.
+"""The command `likewise`: one file per command, and the one place where errors become a sentence and an exit code.
 
 Nothing here imports torch; a command's file imports what it needs when it runs, so that --help answers at once.
 """

@@ -60,7 +60,7 @@ def load_arrays(path: Path | str) -> Items:
 def open_arrays(path: Path, chunk: int) -> ItemStream:
     """The same a chunk at a time: an .npy is never whole in memory, an .npz is decompressed once."""
     arrays = _open(path)
-    arrays.inputs.flags.writeable = False  # so that chunks are copies, and whoever changes one changes no other
+    arrays.inputs.flags.writeable = False  # so that chunks are copies, and changing one changes no other
 
     def read(broken: list[str]) -> Iterator[Items]:
         for start in range(0, len(arrays.inputs), chunk):

@@ -44,7 +44,7 @@ def read_picture(file: Path | BinaryIO, mode: Literal["L", "RGB"], enough: int) 
 
     Whole numbers of more than 8 bits are taken to be from 0 to 65,535 and become bytes by division by 257; floats are
     taken to be from 0 to 1 and become bytes by multiplication with 255. A picture with other values is refused.
-    An image of more than `PIL.Image.MAX_IMAGE_PIXELS` is not decoded, for it may be small on disk and fill the memory.
+    An image of more than `PIL.Image.MAX_IMAGE_PIXELS` is not decoded: it may be small on disk and fill the memory.
     """
     try:
         with _opening, warnings.catch_warnings():

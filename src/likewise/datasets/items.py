@@ -69,7 +69,7 @@ class DataSet:
     name: str
     train: Items
     test: Items
-    mean: tuple[float, ...]  # one value a channel, of inputs scaled to [0, 1]
+    mean: tuple[float, ...]  # one value per channel, of inputs scaled to [0, 1]
     std: tuple[float, ...]
 
 

@@ -1,6 +1,6 @@
 """From columns as people write them to numbers: answers to [0, 1], ids to positions, names to codes.
 
-Text is looked at once for each distinct value and not once a row. Every refusal names the file and the line.
+Each distinct text is parsed once, and not once per row. Every refusal names the file and the line.
 """
 
 from __future__ import annotations
@@ -241,7 +241,7 @@ def whole_numbers(name: str, given: Column, source: Source) -> Ints:
 
 
 def _first(wrong: NDArray[np.bool_], codes: NDArray[np.int32] | None) -> int | None:
-    """The first row whose value is wrong; the values are one a row, or one a code."""
+    """The first row whose value is wrong; there is one value per row, or one per code."""
     if not wrong.any():
         return None
     rows = wrong if codes is None else wrong[codes]

@@ -233,7 +233,7 @@ def counts(classifier: PairClassifier, network: nn.Module, data: DataSet) -> Out
 
 
 def run_twin(trial: Trial, data: DataSet, n_labels: int, steps: int, config: Mapping[str, Any], run: Path) -> float:
-    """Train the twin, or go on; it does not depend on the answers, so that trials with other flips may share it."""
+    """Train the twin, or resume it; it does not depend on the answers, so that trials with other flips may share it."""
     recipe = trial.recipe
     shape, n_classes = tuple(data.train.inputs.shape[1:]), data.train.n_classes
     assert recipe.network is not None

@@ -38,7 +38,7 @@ class LandscapeRecord(Record):
     network: str
     epochs: int  # of the runs
     seed: int  # of the runs, the items and the random directions
-    grid: int  # points a side
+    grid: int  # points per side
     items: int
     random: dict[str, dict[str, float]]  # loss -> its figures, each around the solution of this loss
     mutual: dict[str, dict[str, float]]  # loss -> its figures, all on the plane through the three solutions
@@ -78,7 +78,7 @@ def run_landscape(
     runs: Path,
     results: Path,
 ) -> tuple[LandscapeRecord, Path, bool]:
-    """Compute the four surfaces, or go on with them; gives record, path and whether there was anything to do."""
+    """Compute the four surfaces, or resume them; gives record, path and whether there was anything to do."""
     entries = {loss: _entry(dataset, network, loss, seed, epochs) for loss in LOSSES}
     name = landscape_name(dataset, network, seed, entries[MIDDLE].settings.epochs, grid, items)
     path = record_path(results, TABLE, name)

@@ -33,7 +33,7 @@ MOST_ITEMS = 10_000  # of an epoch: the time of learning follows what was told, 
 
 
 class AnswerOrder:
-    """Both items of answered pairs and, for the rest of a batch, any items; each item once, then once a further view.
+    """Both items of answered pairs and, for the rest of a batch, any items; each item once, then once per further view.
 
     The answers come in a random order, all of them before any comes again, and so do the items. An epoch has as many
     batches as it takes to see every item once, or 10,000 of them.

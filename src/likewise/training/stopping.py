@@ -24,7 +24,7 @@ Handler = Callable[[int, FrameType | None], object] | int
 
 
 class Interrupted(KeyboardInterrupt):
-    """Training was stopped by Ctrl-C after a whole step; the message says how to go on."""
+    """Training was stopped by Ctrl-C after a whole step; the message says how to resume."""
 
 
 class StopRequest:
@@ -73,7 +73,7 @@ def _sigint(handler: Handler) -> Iterator[Handler]:
 
 # A loss or a weight that is no longer a number: stop at once, and say where and why.
 class Diverged(InputError):
-    """Training cannot go on; the last good checkpoint is kept."""
+    """Training cannot continue; the last good checkpoint is kept."""
 
 
 def check_loss(loss: float, logits: Tensor, batch: Batch, settings: Settings, place: str) -> None:
