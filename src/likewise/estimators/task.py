@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import warnings
-import zlib
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -20,6 +19,7 @@ from likewise.errors import InputError
 from likewise.estimators.wrong_answers import Noise, is_by_annotator
 from likewise.pairs import Ids, LargeAnswers, Pairs, PairTarget, answers_about
 from likewise.pairs.random_numbers import without_random_numbers
+from likewise.storage.fingerprint import fingerprint
 from likewise.supervision import AnswerKnowledge, ClosureKnowledge, EvidenceKnowledge, Known, LabelKnowledge
 from likewise.training import hold_out
 from likewise.training.turns import evidence_at_first
@@ -171,23 +171,13 @@ def sound_answers(pairs: Pairs, noisy: bool) -> Pairs:
     return pairs.select(np.array(rows, dtype=np.int64))
 
 
-def checksum(*arrays: NDArray[Any]) -> int:
-    total = 0
-    for array in arrays:
-        total = _add(array, total)
-    return total
+def checksum(*arrays: NDArray[Any]) -> str:
+    return fingerprint(arrays)
 
 
-def items_checksum(inputs: Tensor) -> int:
+def items_checksum(inputs: Tensor) -> str:
     """The same of items, in memory or on disk."""
-    total = 0
-    for piece in in_pieces(inputs):
-        total = _add(piece.numpy(), total)
-    return total
-
-
-def _add(array: NDArray[Any], total: int) -> int:
-    return zlib.crc32(np.ascontiguousarray(array).reshape(-1).view(np.uint8).data, total)
+    return fingerprint(piece.numpy() for piece in in_pieces(inputs))
 
 
 def _check(pairs: Pairs, n_classes: int) -> None:
