@@ -110,7 +110,7 @@ def test_annotators_are_judged(tmp_path: Path) -> None:
 @pytest.mark.parametrize(("same", "missing"), [(1, "different"), (0, "same")])
 def test_answers_of_one_kind_get_a_word(tmp_path: Path, same: int, missing: str) -> None:
     result = run(write(tmp_path / "a.csv", "left,right,same", f"a,b,{same}"))
-    assert f'none says "{missing}": no classes can be learnt from these alone' in result.output
+    assert f'none says "{missing}": no classes can be learned from these alone' in result.output
     assert result.exit_code == 0
 
 

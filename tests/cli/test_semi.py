@@ -39,7 +39,7 @@ def test_a_run_and_what_the_other_commands_make_of_it(blobs: Path, run: Run) -> 
     assert "Learning by pseudo-mcl; Ctrl-C stops" in result.stdout
     assert "The 60 items, by pseudo-mcl:\n  class  items\n    ant " in result.stdout
     assert "No labels were held out, so that nothing is known" in result.stdout
-    assert "It says otherwise than 0 of the 12 labels it learned from." in result.stdout
+    assert "It disagrees with 0 of the 12 labels that it learned from." in result.stdout
     assert "likewise name" not in result.stdout
 
     predicted = run("predict", out, blobs / "blobs.csv", "--out", blobs / "p.csv")
@@ -53,7 +53,7 @@ def test_a_run_and_what_the_other_commands_make_of_it(blobs: Path, run: Run) -> 
     assert (judged["accuracy_by_name"], judged["items"], judged["learned_from"]) == (right, 60, 12)
     reported = run("report", out)
     assert reported.exit_code == 0, reported.output
-    assert reported.stdout.splitlines()[1] == "The classifier says otherwise than 0 of 12 labels."
+    assert reported.stdout.splitlines()[1] == "The classifier disagrees with 0 of 12 labels."
     page = (out / "report.html").read_text(encoding="utf-8")
     assert "3 classes, learned from 12 labels" in page
     assert "by what it says of them itself (Pseudo-MCL)" in page
@@ -107,7 +107,7 @@ def test_pictures_of_which_a_labelled_one_is_broken(photos: Path, run: Run) -> N
         file.write("p00.png,ant\n")
     result = semi(run, photos, "new", "--size", 8, "--grey", items="photos")
     assert result.exit_code == 0, result.output
-    assert "likewise: warning: 1 label is of an image that cannot be read, and will not be used." in result.stderr
+    assert "likewise: warning: Ignoring 1 label of an image that cannot be read." in result.stderr
     assert "12 labels" not in result.stdout
     assert "9 labels of 3 classes" in result.stdout
     kept = pyarrow.parquet.read_table(photos / "new" / "labels.parquet").to_pydict()

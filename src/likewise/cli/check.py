@@ -145,7 +145,7 @@ def report(name: str, summary: Summary) -> Iterator[str]:
             yield f"  {number:,} {what}"
     if not (summary.same and summary.different):
         missing = "same" if not summary.same else "different"
-        yield f'  none says "{missing}": no classes can be learnt from these alone'
+        yield f'  none says "{missing}": no classes can be learned from these alone'
 
     yield f"\nClosure adds {closure.implied_same:,} same and {closure.implied_different:,} different."
     yield "\n" + _count(closure.n_contradicted, "contradiction") + (":" if summary.contradictions else ".")

@@ -69,7 +69,7 @@ def cluster(
     if pairs is None and chosen.uses_pairs:
         raise InputError(f"{method} learns from answers; give --pairs.")
     if pairs is not None and not chosen.uses_pairs:
-        warnings.warn(f"{method} looks at the items alone; the answers are only counted in the end.", stacklevel=1)
+        warnings.warn(f"{method} does not use answers; they are only compared with its clusters.", stacklevel=1)
     model = _make(method, chosen, {"n_clusters": classes, "random_state": seed}, contradictions, set_ or [])
 
     stream = open_to_learn(items, encoder=encoder, text=text, size=size, grey=grey, strict=strict)

@@ -114,8 +114,8 @@ def find_labels(few: FewLabels, given: Given, remedy: str = REMEDY) -> LabelledI
     there = np.array([name in readable for name in given.names])
     kept = there[found]
     if lost := int((~kept).sum()):
-        what = "1 label is of an image" if lost == 1 else f"{lost:,} labels are of images"
-        warnings.warn(f"{what} that cannot be read, and will not be used.", stacklevel=2)
+        what = "1 label of an image" if lost == 1 else f"{lost:,} labels of images"
+        warnings.warn(f"Ignoring {what} that cannot be read.", stacklevel=2)
     return LabelledItems((np.cumsum(there) - 1)[found[kept]], labels[kept])
 
 

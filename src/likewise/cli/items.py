@@ -196,8 +196,8 @@ def _readable(given: Given) -> NDArray[np.bool_]:
 
 def _warn_of_left_out(number: int) -> None:
     if number:
-        what = "1 answer speaks" if number == 1 else f"{number:,} answers speak"
-        warnings.warn(f"{what} of images that cannot be read, and will not be used.", stacklevel=3)
+        what = "1 answer" if number == 1 else f"{number:,} answers"
+        warnings.warn(f"Ignoring {what} about images that cannot be read.", stacklevel=3)
 
 
 def open_to_learn(

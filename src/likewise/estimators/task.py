@@ -165,7 +165,7 @@ def sound_answers(pairs: Pairs, noisy: bool) -> Pairs:
     rows = from_first(lambda: np.flatnonzero(np.isin(pairs.lines, pairs.repair().kept.lines)).tolist())
     warnings.warn(
         f"The answers contradict one another: {len(pairs) - len(rows)} of {len(pairs)} are left out. `likewise "
-        "check` shows them; where noise is to be learned all are used, and none is trusted wholly.",
+        "check` shows them; where noise is learned, all of them are used, and none is trusted fully.",
         stacklevel=4,
     )
     return pairs.select(np.array(rows, dtype=np.int64))
