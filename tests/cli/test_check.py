@@ -164,7 +164,7 @@ def test_what_one_annotator_or_nobody_said_is_not_merged(tmp_path: Path) -> None
         file = write(tmp_path / "a.csv", head, *rows)
         refused = run(file, "--merge", tmp_path / "b.csv").exception
         assert isinstance(refused, InputError)
-        assert str(refused) == f"{file} names {who}, so that there is nothing to merge; leave --merge out."
+        assert str(refused) == f"{file} names {who}, so there is nothing to merge; leave --merge out."
     assert not (tmp_path / "b.csv").exists()
 
 

@@ -355,7 +355,7 @@ def test_answers_that_all_say_different_get_a_warning(blobs: Path, fit_blobs: Ru
     (blobs / "answers.csv").write_text("\n".join([lines[0], *(line for line in lines[1:] if line.endswith(",0"))]))
     result = fit_blobs(blobs, blobs / "new", "--epochs", 1)
     assert result.exit_code == 0, result.output
-    said = "likewise: warning: All answers say different: nothing says what makes two items the same.\n"
+    said = "likewise: warning: All answers say different, so nothing shows what makes two items the same.\n"
     assert result.stderr == said
     assert "No answers were held out" in result.stdout
     assert json.loads((blobs / "new" / "metrics.json").read_text())["held_out"]["interval"] is None

@@ -38,7 +38,7 @@ def test_a_run_and_what_the_other_commands_make_of_it(blobs: Path, run: Run) -> 
     assert f"{blobs / 'blobs.csv'}: 60 items\n{blobs / 'few.csv'}: 12 labels of 3 classes\n" in result.stdout
     assert "Learning by pseudo-mcl; Ctrl-C stops" in result.stdout
     assert "The 60 items, by pseudo-mcl:\n  class  items\n    ant " in result.stdout
-    assert "No labels were held out, so that nothing is known" in result.stdout
+    assert "No labels were held out, so its accuracy on other items is not known" in result.stdout
     assert "It disagrees with 0 of the 12 labels that it learned from." in result.stdout
     assert "likewise name" not in result.stdout
 
@@ -133,7 +133,7 @@ def test_every_item_labelled_is_said(blobs: Path, run: Run, write_rows: Run) -> 
     write_rows(blobs / "few.csv", ("id", "label"), *((f"b{row:02}", truth[row]) for row in range(60)))
     result = semi(run, blobs)
     assert result.exit_code == 0, result.output
-    assert result.stderr.startswith("likewise: warning: Every item has a label, so that nothing is left")
+    assert result.stderr.startswith("likewise: warning: Every item has a label, so nothing is left")
     assert "The 60 items, by supervised:" in result.stdout
 
 
@@ -157,7 +157,7 @@ REFUSED = {
     "too few for a similarity": (
         [("b00", "ant"), ("b01", "bee")],
         ("--method", "spn-mcl"),
-        "No class has two items, so that nothing is the same; label more items.",
+        "No class has two items, so no pair is the same; label more items.",
     ),
 }
 

@@ -81,7 +81,7 @@ def test_what_a_run_does_not_say_may_be_given(run: Path) -> None:
 
 
 def test_folders_that_are_no_finished_runs(run: Path, tmp_path: Path) -> None:
-    with pytest.raises(InputError, match=r"is no run: config.json is missing"):
+    with pytest.raises(InputError, match=r"is not a run: config.json is missing"):
         read_names(tmp_path)
     (run / "model.safetensors").write_bytes(b"half")
     with pytest.raises(InputError, match="is damaged"):

@@ -57,7 +57,7 @@ def check(
     pairs = Pairs.read(file)
     if merge is not None and len(pairs.annotators) < 2:
         have = "one annotator only" if pairs.annotators else "no annotators"
-        raise InputError(f"{file} names {have}, so that there is nothing to merge; leave --merge out.")
+        raise InputError(f"{file} names {have}, so there is nothing to merge; leave --merge out.")
     summary = summarise(pairs, PROOFS)
     record = {"file": str(file), **as_record(summary)}
     lines = list(report(str(file), summary))

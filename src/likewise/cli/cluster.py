@@ -65,7 +65,7 @@ def cluster(
 
     chosen = METHODS[method]
     if classes is None and not chosen.finds_n_clusters:
-        raise InputError(f"{method} has to be told how many classes there are; give --classes.")
+        raise InputError(f"{method} needs the number of classes; give --classes.")
     if pairs is None and chosen.uses_pairs:
         raise InputError(f"{method} learns from answers; give --pairs.")
     if pairs is not None and not chosen.uses_pairs:

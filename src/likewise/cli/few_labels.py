@@ -43,7 +43,7 @@ def read_few_labels(path: Path) -> FewLabels:
     from likewise.datasets.table_rows import CsvRows, ParquetRows
 
     if not path.is_file():
-        raise InputError(f"{path} {'is no file' if path.exists() else 'does not exist'}; give a table of labels.")
+        raise InputError(f"{path} {'is not a file' if path.exists() else 'does not exist'}; give a table of labels.")
     if path.suffix.lower() not in (".csv", ".parquet"):
         raise InputError(f"{path} ends neither in .csv nor in .parquet; give a file that does.")
     rows: Rows = CsvRows(path) if path.suffix.lower() == ".csv" else ParquetRows(path)

@@ -337,7 +337,7 @@ def _wrong_answers(metrics: dict[str, Any]) -> Iterator[str]:
 
 def _held_out_in_words(measured: dict[str, Any]) -> str:
     if not measured["answers"]:
-        return "No answers were held out, so that nothing is known about pairs it was not told of."
+        return "No answers were held out, so its accuracy on other pairs is not known."
     low, high = (100 * end for end in measured["interval"])
     kinds = (
         (kind, round(measured[f"{kind}_recall"] * measured[kind]), measured[kind]) for kind in ("same", "different")

@@ -188,7 +188,7 @@ def read_weights(path: Path, digest: str, record: str, remedy: str) -> dict[str,
     try:
         return load(content)
     except Exception as error:  # its readers raise whatever they meet: SafetensorError, KeyError, ValueError, ...
-        raise InputError(f"{path} is no sound safetensors file ({error}); {remedy}.") from error
+        raise InputError(f"{path} is not a valid safetensors file ({error}); {remedy}.") from error
 
 
 def network_of(make: Callable[[], nn.Module], weights: dict[str, Tensor], path: Path) -> nn.Module:

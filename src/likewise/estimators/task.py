@@ -188,9 +188,9 @@ def _check(pairs: Pairs, n_classes: int) -> None:
         )
     same = pairs.same > 0.5
     if same.all():
-        raise InputError("All answers say same, so that one class explains them all; give some that say different.")
+        raise InputError("All answers say same, so one class explains them all; give some that say different.")
     if not same.any():
-        warnings.warn("All answers say different: nothing says what makes two items the same.", stacklevel=4)
+        warnings.warn("All answers say different, so nothing shows what makes two items the same.", stacklevel=4)
 
 
 def _weights(weight: ArrayLike, n: int) -> NDArray[np.float32]:

@@ -68,7 +68,7 @@ def read_names(folder: Path | str, *, dataset: str | None = None, network: str |
     folder = Path(folder)
     path = folder / "config.json"
     if not path.exists():
-        raise InputError(f"{folder} is no run: config.json is missing; give a folder that a training run wrote.")
+        raise InputError(f"{folder} is not a run: config.json is missing; give a folder that a training run wrote.")
     config = read_json(path)
     told: Any = config.get("config") if isinstance(config, dict) else None
     if not isinstance(told, dict):
