@@ -42,7 +42,7 @@ INSIDE = {
         {"mcl", "kcl"},
         {"wrong_answers"},
     ],
-    "landscape": [{"plane", "surface", "losses"}, {"job", "blocks", "runs"}, {"rows"}, {"grid"}, {"compute"}],
+    "landscape": [{"plane", "surface", "losses"}, {"job", "blocks"}, {"rows"}, {"grid"}, {"compute"}],
 }
 
 FILES = sorted(SOURCE.rglob("*.py"))

@@ -15,7 +15,7 @@ from torch import nn
 from likewise import loss_surface
 from likewise.datasets import load
 from likewise.errors import InputError
-from likewise.landscape.runs import open_runs, read_names, read_network
+from likewise.landscape.compute import open_runs, read_names, read_network
 from likewise.networks import build
 from likewise.training import Settings, train_labelled
 
