@@ -1,4 +1,4 @@
-"""Answers and the rows of X that they are about; as scikit-learn's y, they follow the items into the folds of a split."""
+"""Answers and the rows of X they are about; as y of scikit-learn, they follow the items into the folds of a split."""
 
 from __future__ import annotations
 
