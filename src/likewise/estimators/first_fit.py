@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 from torch import Tensor
 
 from likewise.errors import InputError
-from likewise.estimators.increments import Told, answers_to_remember, is_evidence, remember
+from likewise.estimators.increments import Examples, answers_to_remember, is_evidence, remember
 from likewise.estimators.inputs import InputForm
 from likewise.estimators.naming import match_names, outputs_in_use
 from likewise.estimators.number_of_outputs import asked_outputs, estimate_n_classes
@@ -58,12 +58,14 @@ def fit_first(
     model.memory_ = {}
     if answers is not None:
         kept_answers = answers_to_remember(model, task.said) if is_evidence(model) else task.pairs
-        remember(model, Told.of_answers(inputs, kept_answers), seed)
+        remember(model, Examples.of_answers(inputs, kept_answers), seed)
     if labels is not None:
         weight = item_weights(None if answers is not None else sample_weight, labels)
-        told = Told.of_labels(inputs, labels, weight)
+        examples = Examples.of_labels(inputs, labels, weight)
         kept = np.setdiff1d(np.arange(len(labels)), task.held_out.items if answers is None else [])
-        remember(model, replace(told, index=told.index[kept], said=labels[kept], weight=told.weight[kept]), seed)
+        remember(
+            model, replace(examples, index=examples.index[kept], said=labels[kept], weight=examples.weight[kept]), seed
+        )
 
 
 def _learn(

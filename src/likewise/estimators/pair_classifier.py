@@ -67,9 +67,9 @@ class PairClassifier(NetworkClassifier):
     unit_length : whether to bring feature vectors to length 1 before anything else, as suits embeddings that are
         compared by their angle. What is predicted later is treated alike, also by an exported file.
     precision : "auto" or "float32", or "bfloat16", which is faster on hardware that has it and rounds to three digits.
-    verbose : whether to show progress: a bar on a terminal, else lines, at most one a second.
+    verbose : whether to show progress: a bar on a terminal, else lines, at most one per second.
     on_epoch : is called with each new row of the history (a dict), for logging.
-    run : a folder, so that a killed fit goes on where it was.
+    run : a folder, from which a killed fit resumes.
 
     Attributes
     ----------
