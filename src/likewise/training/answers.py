@@ -208,7 +208,8 @@ def learn_answers(
         if n_items > looked_at and pile.inputs.ndim == 2:
             stages, least = learn_smoothly(learner, first, known, around), 0.0
         else:
-            stages, least = [learn_views(learner, first, known, clear)], CHANCE if clear else -CHANCE
+            risky = clear and pile.inputs.ndim == 2  # of vectors no useful view is known
+            stages, least = [learn_views(learner, first, known, clear)], CHANCE if risky else -CHANCE
         for stage in stages:
             if learner.gain(stage.model, best.model) > least:
                 best = stage
