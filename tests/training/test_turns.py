@@ -19,7 +19,7 @@ from likewise.supervision import EvidenceKnowledge
 from likewise.training import Learned, Pile, Settings, hold_out, learn_answers
 from likewise.training.judging import ErrorRates, answer_loss
 from likewise.training.turns import calibrated, evidence_at_first, temperature
-from likewise.training.witnesses import answers_one_by_one, rates_by_groups, weighed
+from likewise.training.witnesses import answers_one_by_one, odds_by_pairs_of_groups, rates_by_groups, weighed
 
 K = 3
 LABELS = np.arange(240) % K
@@ -201,3 +201,28 @@ def test_what_is_calibrated_or_cannot_be_stays_as_it_is() -> None:
         sure.last.weight.copy_(2 * torch.eye(K))
         sure.last.bias.zero_()
     assert calibrated(sure, apart, TRUE, rates) is sure  # it is right about all answers, and may be sure
+
+
+def test_who_takes_some_classes_for_others_counts_by_pairs_of_groups() -> None:
+    """Ann knows the classes 0 to 2 and takes 3 for 0, 4 for 1, 5 for 2; bob makes no such mistakes."""
+    random = np.random.default_rng(0)
+    classes = np.arange(300) % 6
+    i = random.integers(300, size=4000)
+    ends = np.stack([i, (i + random.integers(1, 300, size=4000)) % 300], axis=1)
+    by_ann = random.random(4000) < 0.5
+    seen = np.where(by_ann[:, None], classes[ends] % 3, classes[ends])
+    slip = random.random(4000) < 0.05
+    pairs = Pairs.from_arrays(ends, (seen[:, 0] == seen[:, 1]) != slip, annotator=np.where(by_ann, "ann", "bob"))
+    odds, told = answers_one_by_one(pairs.index(300), 300, 6)
+    groups = np.where(random.random(300) < 0.1, (classes + 1) % 6, classes)
+    local, known = odds_by_pairs_of_groups(told, groups[odds.ends], 6)
+    ann = told.who == pairs.annotators.index("ann")
+    assert (known == ann).all()  # two rates are enough for bob
+    true = classes[odds.ends]
+    mistaken = ann & (told.same > 0.5) & (true[:, 0] != true[:, 1]) & (true[:, 0] % 3 == true[:, 1] % 3)
+    told_apart = ann & (told.same < 0.5) & (true[:, 0] % 3 != true[:, 1] % 3)
+    assert abs(local[mistaken]).mean() < 0.8
+    assert local[told_apart].mean() < -1.2
+    found = weighed(odds, told, groups[odds.ends[:, 0]] == groups[odds.ends[:, 1]], groups)
+    assert found is not None
+    assert abs(found.credit[mistaken]).mean() < abs(found.credit[told_apart]).mean() < abs(found.credit[~ann]).mean()
