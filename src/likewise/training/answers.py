@@ -211,8 +211,7 @@ def learn_answers(
         elif vectors and clear:  # all are grouped, and no useful view of a vector is known
             stages = []
         else:
-            risky = clear and pile.inputs.ndim == 2  # of vectors no useful view is known
-            stages, least = [learn_views(learner, first, known, clear)], CHANCE if risky else -CHANCE
+            stages, least = [learn_views(learner, first, known, clear)], -CHANCE
         for stage in stages:
             if learner.gain(stage.model, best.model) > least:
                 best = stage
