@@ -16,9 +16,10 @@ from likewise.estimators.inputs import InputForm
 from likewise.estimators.naming import match_names, outputs_in_use
 from likewise.estimators.number_of_outputs import asked_outputs, estimate_n_classes
 from likewise.estimators.task import Task, checksum, item_weights, items_checksum, make_task, weighted_answers
-from likewise.estimators.wrong_answers import Verdict, flip_of, judge_all, share_wrong, turns_of
+from likewise.estimators.wrong_answers import Verdict, flip_of, judge_all, rates_of, share_wrong, turns_of
 from likewise.pairs import LargeAnswers, Pairs
 from likewise.training import Pile, Settings, learn_answers
+from likewise.training.turns import calibrated
 
 if TYPE_CHECKING:
     from likewise.estimators.pair_classifier import PairClassifier
@@ -118,6 +119,9 @@ def _learn(
         given = weighted_answers(answers, sample_weight)
         verdict = judge_all(learned.network, pile, given, task.held_out, model.noise, grouped=learned.grouped)
     model._set_verdict(verdict)
+    if answered:
+        rates = rates_of(verdict, learned.flip, task.held_out)
+        model.network_ = calibrated(learned.network, pile, task.held_out, rates)
     model.confusion_ = learned.confusion
     model.noise_ = learned.flip if verdict.posterior is None else share_wrong(verdict, task.noisy)
 
