@@ -125,16 +125,7 @@ def fit(
         "precision": precision,
     }
     with open_run(out, "fit", arguments) as run:
-        stream = open_to_learn(
-            items,
-            encoder=encoder,
-            text=text,
-            size=size,
-            grey=grey,
-            strict=strict,
-            network=network,
-            device=device,
-        )
+        stream = open_to_learn(items, arguments, strict=strict)
         large = are_large(pairs, out)
         if large and arguments["noise"] not in (0, "auto"):
             raise InputError(f"{pairs} is too large to be read whole, which --noise needs; leave it out.")

@@ -200,27 +200,20 @@ def _warn_of_left_out(number: int) -> None:
         warnings.warn(f"{what} of images that cannot be read, and will not be used.", stacklevel=3)
 
 
-def open_to_learn(
-    items: Path,
-    *,
-    encoder: str,
-    text: str | None,
-    size: int,
-    grey: bool,
-    strict: bool,
-    network: str | None = None,
-    device: str = "auto",
-    columns: Sequence[str] = (),
-) -> ItemStream:
-    """Items for a command that learns from them: as an encoder sees them, or as they are."""
+def open_to_learn(items: Path, arguments: dict[str, Any], *, strict: bool, columns: Sequence[str] = ()) -> ItemStream:
+    """Items for a command that learns from them: as an encoder sees them, or as they are.
+
+    Of the command's `arguments` it needs encoder, text, size and grey and, where there are such, network and device.
+    """
     from likewise.datasets import open_items
     from likewise.encoders import Encoder
     from likewise.encoders.stream import open_encoded
 
-    named = text_columns(text)
-    name = encoder_to_learn(encoder, items, named, size=size, grey=grey, network=network)
+    size, grey, text = arguments["size"], arguments["grey"], text_columns(arguments["text"])
+    name = encoder_to_learn(arguments["encoder"], items, text, size=size, grey=grey, network=arguments.get("network"))
     if name is not None:
-        return open_encoded(items, Encoder(name, device=device), text=named, strict=strict, verbose=True)
+        encoder = Encoder(name, device=arguments.get("device", "auto"))
+        return open_encoded(items, encoder, text=text, strict=strict, verbose=True)
     if not columns:
         _refuse_text(items)
     return open_items(items, size=size, channels=1 if grey else 3, strict=strict, columns=columns)

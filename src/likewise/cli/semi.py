@@ -95,16 +95,7 @@ def semi(
         "precision": precision,
     }
     with open_run(out, "semi", arguments) as run:
-        stream = open_to_learn(
-            items,
-            encoder=encoder,
-            text=text,
-            size=size,
-            grey=grey,
-            strict=strict,
-            network=network,
-            device=device,
-        )
+        stream = open_to_learn(items, arguments, strict=strict)
         few = read_few_labels(labels)
         if stream.names:  # a wrong id is refused before any image is read
             positions(few, stream.names, len(stream), REMEDY)
