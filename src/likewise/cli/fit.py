@@ -17,6 +17,7 @@ from likewise.cli.items import (
     Given,
     are_large,
     close_answers,
+    encoded_anew,
     find_answers,
     open_to_learn,
     read_answers,
@@ -26,6 +27,7 @@ from likewise.cli.options import (
     BatchSize,
     Device,
     EncoderName,
+    FineTune,
     Grey,
     ItemsPath,
     LearningRate,
@@ -89,6 +91,7 @@ def fit(
         int, typer.Option(min=0, help="Epochs without a better held-out loss before a stage ends; 0: never.")
     ] = 0,
     encoder: EncoderName = "auto",
+    fine_tune: FineTune = False,
     text: TextColumns = None,
     unit_length: UnitLength = False,
     size: Size = 32,
@@ -117,6 +120,7 @@ def fit(
         "patience": patience,
         "unit_length": unit_length,
         "encoder": encoder,
+        "fine_tune": fine_tune,
         "text": text,
         "size": size,
         "grey": grey,
@@ -191,7 +195,9 @@ def _learn(items: Path, given: Given, answers: Pairs | LargeAnswers, out: Path, 
         verbose=True,
         run=out / "stages",
     )
-    model.fit(given.X, pairs=dataclasses.replace(answers, ids=None) if isinstance(answers, Pairs) else answers)
+    by_row = dataclasses.replace(answers, ids=None) if isinstance(answers, Pairs) else answers
+    model.fit(given.raw() if model.fine_tune else given.X, pairs=by_row)
+    given = encoded_anew(given, model)
     metrics = _metrics(model, given, out)
     written = answers if isinstance(answers, Pairs) else answers.some(given.items.ids)
     held_out = np.isin(written.lines, model.held_out_.lines)
@@ -234,6 +240,7 @@ def _metrics(model: PairClassifier, given: Given, out: Path) -> dict[str, Any]:
         "mixed_up": mixed_up_classes(model),
         "stage": "unlabelled" if model.unlabelled_ else "answers",
         "grouped": model.grouped_,
+        "fine_tuned": model.encoder_weights_ is not None,
         "starts": len(list(out.glob("stages/start-*"))),
         "seconds": fitted.training_seconds(out),
     }
@@ -269,6 +276,12 @@ def _outcome(out: Path, model: PairClassifier, metrics: dict[str, Any]) -> Itera
     yield from class_sizes(model.classes_.tolist(), sizes)
     yield f"\n{_held_out_in_words(metrics['held_out'])}"
     yield from _wrong_answers(metrics)
+    if model.fine_tune:
+        yield "The encoder's last blocks " + (
+            "were trained too."
+            if model.encoder_weights_ is not None
+            else "stay as they were: held-out answers spoke against training them."
+        )
     if model.grouped_:
         yield "The items show the classes: the network began with groups on which the items and the answers agree."
     if model.unlabelled:

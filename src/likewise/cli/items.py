@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import warnings
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
@@ -38,11 +38,22 @@ class Given:
     names: Sequence[str]
     encoder: Encoder | None = None  # whose features the items are
     texts: Sequence[str] | None = None  # that were encoded
+    unencoded: Callable[[], Sequence[Any]] | None = None  # all there are: paths, texts or images
 
     @property
     def encoder_name(self) -> str:
         """As a classifier takes it."""
         return "none" if self.encoder is None else str(self.encoder.facts["name"])
+
+    def raw(self) -> Sequence[Any]:
+        """The items themselves, as an encoder takes them."""
+        if self.unencoded is None:
+            raise InputError("--fine-tune is for encoders, and these items have none; leave it out.")
+        there, names = self.unencoded(), self.names
+        if len(there) == len(self.items):
+            return there
+        place = {name: row for row, name in enumerate(names)}
+        return [there[place[name]] for name in self.items.ids]
 
     @property
     def X(self) -> Any:
@@ -86,9 +97,22 @@ def is_too_large(n_bytes: int) -> bool:
 
 
 def _given(items: Items, stream: ItemStream) -> Given:
+    from likewise.encoders.stream import EncodedStream
+
     encoder = encoder_of(stream)
     list_broken(stream.broken, "text" if encoder is not None and encoder.facts["takes"] == "texts" else "image")
-    return Given(items, stream.names or items.ids, encoder, _texts_of(items, stream))
+    unencoded = stream.unencoded if isinstance(stream, EncodedStream) else None
+    return Given(items, stream.names or items.ids, encoder, _texts_of(items, stream), unencoded)
+
+
+def encoded_anew(given: Given, model: NetworkClassifier) -> Given:
+    """The items as the model's encoder sees them, where its last blocks were trained."""
+    import torch
+
+    if model.encoder_weights_ is None:
+        return given
+    features = torch.from_numpy(encoder_for(model, None).transform(given.raw()))
+    return replace(given, items=replace(given.items, inputs=features))
 
 
 def _texts_of(items: Items, stream: ItemStream) -> Sequence[str] | None:
@@ -281,7 +305,7 @@ def open_for(
 def encoder_for(model: NetworkClassifier | SimilarityNetwork, given: str | None) -> Encoder:
     """The encoder that a model was fitted with, where it is said to be now, or by the name that it had."""
     from likewise.encoders import Encoder
-    from likewise.estimators.encoding import encoder_again, refuse_another
+    from likewise.estimators.encoding import encoder_again, refuse_another, tuned
 
     if model.encoder_ is None:
         raise InputError(f"The model was fitted without an encoder, and --encoder is {given}; leave --encoder out.")
@@ -291,7 +315,7 @@ def encoder_for(model: NetworkClassifier | SimilarityNetwork, given: str | None)
         return found
     loaded = Encoder(given)
     refuse_another(loaded, model.encoder_)
-    return loaded
+    return tuned(loaded, model)
 
 
 def check_shape(items: Items, model: NetworkClassifier, path: Path) -> Items:

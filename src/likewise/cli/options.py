@@ -123,6 +123,10 @@ EncoderMoved = Annotated[
         show_default=False,
     ),
 ]
+FineTune = Annotated[
+    bool,
+    typer.Option("--fine-tune", help="Train the encoder's last blocks too, unless held-out answers are against it."),
+]
 TextColumns = Annotated[
     str | None,
     typer.Option(

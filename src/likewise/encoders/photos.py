@@ -5,7 +5,7 @@ from __future__ import annotations
 import io
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
-from typing import Any, Literal
+from typing import Any, Literal, cast
 
 import numpy as np
 import torch
@@ -134,6 +134,9 @@ def photo_encoder(
         prepare=form.prepare,
         compute=compute,
         network=whole,
+        with_network=lambda other: photo_encoder(
+            name, cast(PhotoNetwork, other).network, form, version=version, convolutional=convolutional
+        ),
     )
 
 

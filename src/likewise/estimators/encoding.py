@@ -12,6 +12,7 @@ from likewise.datasets import ArrayOnDisk, ImagesOnDisk
 from likewise.encoders import NAMES, PHOTO_ENCODER, Encoder
 from likewise.encoders.choice import WITHOUT, are_photos, spread
 from likewise.encoders.encoder import as_items
+from likewise.encoders.last_blocks import Weights, replace_encoder, with_weights
 from likewise.encoders.names import Chosen, photo_encoder_is_installed
 from likewise.errors import InputError
 from likewise.pairs import paths_of
@@ -36,11 +37,13 @@ class Encoding(Protocol):
     network: Any
     image_size: int
     encoder_: dict[str, Any] | None  # what is known of the encoder it was fitted with, if it was with one
+    encoder_weights_: Weights | None  # of its last blocks, where these were trained too
 
 
 def encode_to_fit(estimator: Encoding, X: Any) -> Any:
     """The items that an estimator is fitted to, as features where it has an encoder, which it remembers."""
     encoder = _choose(estimator, X)
+    estimator.encoder_weights_ = None
     if encoder is None:
         estimator.encoder_ = None
         return X
@@ -69,7 +72,21 @@ def encoder_again(estimator: Encoding) -> Encoder | None:
             f"The model was fitted with an encoder of your own, {facts['name']}; give it: set_params(encoder=...)."
         )
     refuse_another(found, facts)
-    return found
+    return tuned(found, estimator)
+
+
+def tuned(encoder: Encoder, estimator: Encoding) -> Encoder:
+    """The encoder with the weights that the estimator has trained, if it has."""
+    if estimator.encoder_weights_ is None:
+        return encoder
+    assert estimator.encoder_ is not None
+    changed = with_weights(encoder.pretrained, estimator.encoder_weights_)
+    if changed.sha256 != estimator.encoder_["tuned"]:
+        raise InputError(
+            f"The fine-tuned weights of the encoder {changed.name} are not those that the model was saved with (sha256 "
+            f"{estimator.encoder_['tuned'][:12]}); save the model again."
+        )
+    return replace_encoder(encoder, changed)
 
 
 def _choose(estimator: Encoding, X: Any) -> Encoder | None:
