@@ -41,6 +41,7 @@ from likewise.cli.options import (
     SyncBatchNorm,
     TextColumns,
     UnitLength,
+    Views,
 )
 from likewise.cli.processes import take_part
 from likewise.cli.run import open_run
@@ -92,6 +93,7 @@ def fit(
     ] = 0,
     encoder: EncoderName = "auto",
     fine_tune: FineTune = False,
+    views: Views = 0,
     text: TextColumns = None,
     unit_length: UnitLength = False,
     size: Size = 32,
@@ -121,6 +123,7 @@ def fit(
         "unit_length": unit_length,
         "encoder": encoder,
         "fine_tune": fine_tune,
+        "views": views,
         "text": text,
         "size": size,
         "grey": grey,
@@ -196,7 +199,7 @@ def _learn(items: Path, given: Given, answers: Pairs | LargeAnswers, out: Path, 
         run=out / "stages",
     )
     by_row = dataclasses.replace(answers, ids=None) if isinstance(answers, Pairs) else answers
-    model.fit(given.raw() if model.fine_tune else given.X, pairs=by_row)
+    model.fit(given.raw() if model.fine_tune or model.views else given.X, pairs=by_row)
     given = encoded_anew(given, model)
     metrics = _metrics(model, given, out)
     written = answers if isinstance(answers, Pairs) else answers.some(given.items.ids)

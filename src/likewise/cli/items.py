@@ -48,7 +48,7 @@ class Given:
     def raw(self) -> Sequence[Any]:
         """The items themselves, as an encoder takes them."""
         if self.unencoded is None:
-            raise InputError("--fine-tune is for encoders, and these items have none; leave it out.")
+            raise InputError("--fine-tune and --views are for encoders, and these items have none; leave them out.")
         there, names = self.unencoded(), self.names
         if len(there) == len(self.items):
             return there

@@ -127,6 +127,10 @@ FineTune = Annotated[
     bool,
     typer.Option("--fine-tune", help="Train the encoder's last blocks too, unless held-out answers are against it."),
 ]
+Views = Annotated[
+    int,
+    typer.Option(min=0, max=9, help="Augmented views of each photo (flipped, cropped elsewhere) for the second stage."),
+]
 TextColumns = Annotated[
     str | None,
     typer.Option(

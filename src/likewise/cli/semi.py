@@ -29,6 +29,7 @@ from likewise.cli.options import (
     SyncBatchNorm,
     TextColumns,
     UnitLength,
+    Views,
 )
 from likewise.cli.processes import take_part
 from likewise.cli.run import open_run
@@ -61,6 +62,7 @@ def semi(
         float, typer.Option(min=0, max=0.5, help="The share of the labels that is kept back to measure with.")
     ] = 0.0,
     encoder: EncoderName = "auto",
+    views: Views = 0,
     text: TextColumns = None,
     unit_length: UnitLength = False,
     size: Size = 32,
@@ -87,6 +89,7 @@ def semi(
         "held_out": held_out,
         "unit_length": unit_length,
         "encoder": encoder,
+        "views": views,
         "text": text,
         "size": size,
         "grey": grey,
@@ -133,7 +136,7 @@ def _learn(
     typer.echo(items_in_words(items, given))
     typer.echo(f"{labels}: {len(placed):,} labels of {len(np.unique(placed.labels)):,} classes")
     typer.echo(f"Learning by {model.method}; Ctrl-C stops, and the same command resumes.")
-    model.fit(given.X, y)
+    model.fit(given.raw() if model.views else given.X, y)
     held_out = np.isin(placed.positions, model.held_out_)
     metrics = _metrics(model, given, placed, held_out, out)
     fitted.write_labels(out / "labels.parquet", placed, given.items.ids, held_out)

@@ -16,6 +16,7 @@ from likewise.datasets import image_tensor, to_unit_length
 from likewise.encoders.cache import FeatureCache, cache_folder
 from likewise.encoders.encode import Encoded, encode, item_name
 from likewise.encoders.names import Chosen, load_pretrained
+from likewise.encoders.photos import VIEWS
 from likewise.encoders.pretrained import Precision, Pretrained
 from likewise.errors import InputError
 from likewise.storage.atomic_files import WriteError
@@ -42,7 +43,7 @@ class Encoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
 
     def __init__(
         self,
-        encoder: Chosen = "efficientnet-lite0",
+        encoder: Chosen | Pretrained = "efficientnet-lite0",
         *,
         unit_length: bool = True,
         batch_size: int = 32,
@@ -90,6 +91,21 @@ class Encoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         if not self.unit_length:
             return encoded
         return Encoded(to_unit_length(torch.from_numpy(encoded.rows)).numpy(), encoded.unusable)
+
+    def encode_views(self, X: Any, n: int) -> NDArray[np.float32]:
+        """The features of n augmented views of each photo, flipped and cropped elsewhere, (n, items, width)."""
+        view = self.pretrained.view
+        if view is None:
+            raise InputError(f"The encoder {self.pretrained.name} has no augmented views; leave views out.")
+        if not 1 <= n < len(VIEWS):
+            raise InputError(f"views must be from 1 to {len(VIEWS) - 1}, got {n}.")
+        items = as_items(X, self.pretrained)
+        return np.stack([self.with_pretrained(view(number)).transform(items) for number in range(1, n + 1)])
+
+    def with_pretrained(self, pretrained: Pretrained) -> Encoder:
+        """An encoder with the same options, and another network."""
+        options = {name: value for name, value in self.get_params(deep=False).items() if name != "encoder"}
+        return Encoder(pretrained, **options)
 
     @property
     def pretrained(self) -> Pretrained:

@@ -45,7 +45,7 @@ class LastBlocks:
         """What the tail takes of each item, (n, ...)."""
         if isinstance(self.tail, _Lite0Tail):
             front = _front(self.pretrained)
-            cache = replace_encoder(encoder, front).open_cache()
+            cache = encoder.with_pretrained(front).open_cache()
             rows = encode(front, items, cache=cache, batch_size=encoder.batch_size).rows
             return torch.from_numpy(rows).view(len(rows), *front.preprocessing["map"])
 
@@ -105,13 +105,6 @@ def with_weights(pretrained: Pretrained, weights: Weights) -> Pretrained:
             )
     network.load_state_dict(weights, strict=False)
     return pretrained.with_network(network)
-
-
-def replace_encoder(encoder: Encoder, pretrained: Pretrained) -> Encoder:
-    """An encoder with the same options, and another network."""
-    changed = Encoder(pretrained)  # type: ignore[arg-type]  # which `load_pretrained` takes
-    options = {name: value for name, value in encoder.get_params(deep=False).items() if name != "encoder"}
-    return changed.set_params(**options)  # type: ignore[no-any-return]
 
 
 class _Lite0Front(nn.Module):

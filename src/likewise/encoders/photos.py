@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import io
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
+from functools import partial
 from typing import Any, Literal, cast
 
 import numpy as np
@@ -26,6 +27,18 @@ FILTERS = {
 }
 IMAGENET_MEAN, IMAGENET_STD = (0.485, 0.456, 0.406), (0.229, 0.224, 0.225)
 LARGEST_SIZE = 2048  # pixels
+VIEWS = (  # where the crop lies, across and down, and whether it is flipped; the first is the photo as it is
+    (0.5, 0.5, False),
+    (0.5, 0.5, True),
+    (0.0, 0.0, False),
+    (1.0, 1.0, True),
+    (1.0, 0.0, False),
+    (0.0, 1.0, True),
+    (0.0, 0.0, True),
+    (1.0, 1.0, False),
+    (1.0, 0.0, True),
+    (0.0, 1.0, False),
+)
 
 
 @dataclass(frozen=True)
@@ -50,8 +63,8 @@ class PhotoForm:
     def facts(self) -> dict[str, Any]:
         return {name: list(value) if isinstance(value, tuple) else value for name, value in asdict(self).items()}
 
-    def prepare(self, photo: bytes | Image.Image | NDArray[np.uint8]) -> NDArray[np.uint8]:
-        """The content of a file, a picture, or an array (C, H, W) as bytes (3, size, size)."""
+    def prepare(self, photo: bytes | Image.Image | NDArray[np.uint8], view: int = 0) -> NDArray[np.uint8]:
+        """The content of a file, a picture, or an array (C, H, W) as bytes (3, size, size), or a `view` of it."""
         try:
             picture = self._picture(photo)
         except UnreadableImage as error:
@@ -64,12 +77,15 @@ class PhotoForm:
         else:  # the longer side is cut, and the place of the crop goes to the nearest even pixel
             sides = [int(self.resize) * max(side, shorter) // shorter for side in (width, height)]
             left, top = (round((side - self.size) / 2) for side in sides)
+        across, down, flipped = VIEWS[view]
+        left, top = round(2 * across * left), round(2 * down * top)
         box = (left, top, left + self.size, top + self.size)
         try:
             resized = picture.resize((sides[0], sides[1]), FILTERS[self.interpolation]).crop(box)
         except (ValueError, MemoryError) as error:  # a picture 100,000 times as long as wide
             raise UnusableItem(f"it is {width} x {height} pixels and cannot be resized") from error
-        return np.ascontiguousarray(np.asarray(resized).transpose(2, 0, 1))
+        pixels = np.asarray(resized).transpose(2, 0, 1)
+        return np.ascontiguousarray(pixels[:, :, ::-1] if flipped else pixels)
 
     def _picture(self, photo: bytes | Image.Image | NDArray[np.uint8]) -> Image.Image:
         if isinstance(photo, bytes):
@@ -124,7 +140,7 @@ def photo_encoder(
     except Exception as error:  # a network of somebody else's raises whatever it likes
         reason = (str(error) or type(error).__name__).splitlines()[0]
         raise InputError(f"{name} cannot take photos of {form.size} x {form.size} pixels: {reason}") from error
-    return Pretrained(
+    made = Pretrained(
         name=name,
         takes="photos",
         version=version,
@@ -137,7 +153,11 @@ def photo_encoder(
         with_network=lambda other: photo_encoder(
             name, cast(PhotoNetwork, other).network, form, version=version, convolutional=convolutional
         ),
+        view=lambda number: replace(
+            made, prepare=partial(form.prepare, view=number), preprocessing=form.facts | {"view": number}
+        ),
     )
+    return made
 
 
 def checked_width(name: str, features: Tensor) -> int:

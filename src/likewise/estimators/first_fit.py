@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 from torch import Tensor
 
 from likewise.errors import InputError
+from likewise.estimators.encoding import encode_views_to_fit
 from likewise.estimators.fine_tuning import fine_tune_encoder
 from likewise.estimators.increments import Told, answers_to_remember, is_evidence, remember
 from likewise.estimators.inputs import InputForm
@@ -90,7 +91,7 @@ def _learn(
         seed=seed,
     )
     run = None if model.run is None else Path(model.run)
-    pile = Pile(inputs, form.mean, form.std, form.augmentation(model.augment))
+    pile = Pile(inputs, form.mean, form.std, form.augmentation(model.augment), encode_views_to_fit(model, X))
     learned = learn_answers(
         lambda start_seed: model._starting_network(inputs, seed, start_seed - seed),
         pile,
@@ -113,7 +114,7 @@ def _learn(
     if model.fine_tune:
         learned, features = fine_tune_encoder(model, X, learned, task, settings, run)
         if features is not None:
-            inputs, pile = features, replace(pile, inputs=features)
+            inputs, pile = features, replace(pile, inputs=features, views=None)
     model.network_ = learned.network
     model.first_network_ = learned.first
     model.history_ = learned.history
@@ -133,6 +134,8 @@ def _learn(
 def _config(model: PairClassifier, inputs: Tensor, task: Task) -> dict[str, object]:
     """What a run that goes on must have begun with."""
     told: dict[str, object] = {"items": items_checksum(inputs), "answers": checksum(*task.arrays)}
+    if model.views:
+        told["views"] = int(model.views)
     return {**told, "noise": model.noise} if turns_of(model.noise) and task.noisy else told
 
 

@@ -44,6 +44,7 @@ class NetworkClassifier(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Class
 
     network: Network
     encoder: Choice
+    views: int
     image_size: int
     unit_length: bool
     random_state: int | np.random.RandomState | None

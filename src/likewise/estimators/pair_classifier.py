@@ -65,6 +65,8 @@ class PairClassifier(NetworkClassifier):
         photos, images whose shorter side is above 64 pixels, where no network is named. It is remembered and saved.
     fine_tune : whether the last blocks of the encoder learn too, at a low rate, after the classifier. The outcome is
         dropped where held-out answers speak against it, and else saved with the model. X must be the items themselves.
+    views : of each photo, how many augmented views (flipped, cropped elsewhere) are encoded too, up to 9; the second
+        stage then sees any of them in the place of the photo. X must be the photos themselves.
     augment : "auto" (gentle shifts and turns of images, slight noise on features), None, or an `Augmentation`.
     image_size : the side that images from files are brought to.
     unit_length : whether to bring feature vectors to length 1 before anything else, as suits embeddings that are
@@ -133,6 +135,7 @@ class PairClassifier(NetworkClassifier):
         patience: int = 0,
         encoder: Choice = "auto",
         fine_tune: bool = False,
+        views: int = 0,
         augment: Augment | Literal["auto"] | None = "auto",
         image_size: int = 32,
         unit_length: bool = False,
@@ -156,6 +159,7 @@ class PairClassifier(NetworkClassifier):
         self.patience = patience
         self.encoder = encoder
         self.fine_tune = fine_tune
+        self.views = views
         self.augment = augment
         self.image_size = image_size
         self.unit_length = unit_length

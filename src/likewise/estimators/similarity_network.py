@@ -93,6 +93,7 @@ class SimilarityNetwork(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseE
 
     encoder_: dict[str, Any] | None
     encoder_weights_: Weights | None = None  # it trains none
+    views = 0
 
     def __init__(
         self,

@@ -116,12 +116,15 @@ class Learner:
         *,
         rate: float = 1.0,
     ) -> Stage:
-        """Train the model in place for so many steps or, where the user said so, epochs, at a part of the rate."""
+        """Train the model in place for so many steps or, where the user said so, epochs, at a part of the rate.
+
+        Unlabelled items are seen in any of their views, where there are such.
+        """
         number = 3 if name == "fine-tuning" else 2 if name.startswith("unlabelled") else 1
         settings = self.settings
         result = train(
             model,
-            self.pile.batches(order, settings.batch_size),
+            self.pile.batches(order, settings.batch_size, viewed=number == 2),
             objective,
             dataclasses.replace(
                 settings,
