@@ -126,8 +126,15 @@ class Encoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
             return None
         folder = cache_folder() / "features" if self.cache is True else Path(self.cache)
         known = {"sha256": pretrained.sha256, "preprocessing": pretrained.preprocessing, "precision": self.precision}
+        known["takes"] = pretrained.takes
         try:
-            return FeatureCache(folder, pretrained.width, known | {"takes": pretrained.takes})
+            if getattr(self, "_opened", (None,))[0] != (folder, known):
+                self._opened = (
+                    (folder, known),
+                    FeatureCache(folder, pretrained.width, known | {"takes": pretrained.takes}),
+                )
+            self._opened[1].load()
+            return self._opened[1]
         except WriteError as error:
             warnings.warn(
                 f"Features are not kept, for {error.filename} cannot be written ({error.strerror}); set LIKEWISE_CACHE "
@@ -142,7 +149,7 @@ class Encoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
 
     def __getstate__(self) -> dict[str, Any]:
         state: dict[str, Any] = super().__getstate__()
-        return {name: value for name, value in state.items() if name != "_loaded"}
+        return {name: value for name, value in state.items() if name not in ("_loaded", "_opened")}
 
     def __sklearn_is_fitted__(self) -> bool:
         return True
