@@ -46,7 +46,7 @@ def test_photographs_and_speed(archive: Path, monkeypatch: pytest.MonkeyPatch) -
     }
     assert os.environ["LIKEWISE_CACHE"] == before
     assert sets["speed"]["items"] == 10
-    assert set(sets["speed"]["ratios"]) == {"(encoder - decoding)/forward", "decoding/Pillow's loop"}
+    assert set(sets["speed"]["ratios"]) >= {"(encoder - decoding)/forward", "decoding/Pillow's loop"}
     assert any("20 random answers, worst" in line and "100.00 %" in line for line in lines)
 
 

@@ -34,6 +34,7 @@ from likewise.datasets import load
 from likewise.datasets.source_files import find
 from likewise.encoders import Encoder
 from likewise.encoders.encode import THREADS
+from likewise.encoders.pretrained import run_network
 from likewise.errors import InputError
 from likewise.estimators import PairClassifier, SemiSupervisedClassifier
 from likewise.evaluation import accuracy, confusion, match_outputs
@@ -154,6 +155,8 @@ def speed(archive: Path, n: int = 320) -> dict[str, Any]:
         paths = sorted(Path(folder).rglob("*.jpg"))[:n]
         encoder = Encoder(cache=False)
         pretrained = encoder.pretrained
+        whole = pretrained.network
+        assert whole is not None
         size, shorter = pretrained.preprocessing["size"], pretrained.preprocessing["resize"]
 
         def with_pillow(path: Path) -> NDArray[np.uint8]:
@@ -171,13 +174,21 @@ def speed(archive: Path, n: int = 320) -> dict[str, Any]:
             calls: dict[str, Callable[[], object]] = {
                 "encoder": lambda: encoder.transform(paths),
                 "forward alone": lambda: [pretrained.compute(b, torch.device("cpu"), "float32") for b in batches],
+                "forward alone by torch": lambda: [
+                    run_network(whole, (torch.from_numpy(np.stack(b)),), torch.device("cpu"), "float32")
+                    for b in batches
+                ],
                 "decoding alone": lambda: list(pool.map(lambda path: pretrained.prepare(path.read_bytes()), paths)),
                 "decoding by Pillow's loop": lambda: list(pool.map(with_pillow, paths)),
             }
             rounds = [{name: cpu_seconds(call) for name, call in calls.items()} for _ in range(ROUNDS)]
     spent = {name: min(each[name] for each in rounds) for name in calls}
-    whole, forward, decoding, pillow = spent.values()
-    ratios = {"(encoder - decoding)/forward": (whole - decoding) / forward, "decoding/Pillow's loop": decoding / pillow}
+    encoding, forward, by_torch, decoding, pillow = spent.values()
+    ratios = {
+        "(encoder - decoding)/forward": (encoding - decoding) / forward,
+        "decoding/Pillow's loop": decoding / pillow,
+        "forward/forward by torch": forward / by_torch,
+    }
     return {
         "items": len(paths),
         "cpu_seconds": spent,
