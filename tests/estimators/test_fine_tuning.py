@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import numpy as np
+import onnxruntime
 import pytest
 import torch
 from torch import nn
@@ -14,6 +15,8 @@ from likewise.encoders import Encoder, load_encoder
 from likewise.encoders.last_blocks import last_blocks, with_weights
 from likewise.errors import InputError
 from likewise.estimators import fine_tuning
+from likewise.estimators.encoding import encoder_again
+from likewise.estimators.onnx_encoded import export_encoded_onnx
 
 LABELS = np.arange(24) % 2
 PAIRS = Pairs.from_labels(LABELS, n=120)
@@ -51,8 +54,7 @@ def tuned(encoder: object, **further: object) -> PairClassifier:
 @pytest.fixture
 def kept(monkeypatch: pytest.MonkeyPatch) -> None:
     """Whatever held-out answers say, the outcome is kept."""
-    original = fine_tuning.fine_tune
-    monkeypatch.setattr(fine_tuning, "fine_tune", lambda *given, **named: (*original(*given, **named)[:2], 1.0))
+    monkeypatch.setattr(fine_tuning, "is_supported", lambda *_: True)
 
 
 @pytest.mark.usefixtures("kept")
@@ -69,6 +71,15 @@ def test_the_last_quarter_is_trained_saved_and_exported(photos: np.ndarray, tmp_
     assert plain.encoder_weights_ is None
     probabilities = model.predict_proba(photos)
     assert not np.allclose(probabilities, plain.predict_proba(photos), atol=1e-7)
+
+    encoder = encoder_again(model)
+    assert encoder is not None
+    shared = {"mean": model.input_form_.mean, "std": model.input_form_.std}
+    classes = {"outputs": model.naming_.columns.tolist(), "class_names": ["0", "1"][: len(model.classes_)]}
+    assert export_encoded_onnx(model.network_, encoder, tmp_path / "model.onnx", **shared, **classes) < 1e-4
+    pixels = np.stack([encoder.pretrained.prepare(photo) for photo in photos])
+    (found,) = onnxruntime.InferenceSession(tmp_path / "model.onnx").run(None, {"images": pixels})
+    np.testing.assert_allclose(found, probabilities, atol=1e-4)
 
     model.save(tmp_path)
     again = PairClassifier.load(tmp_path).set_params(encoder=own)
@@ -104,13 +115,15 @@ def test_a_killed_fine_tuning_resumes_to_the_same_weights(photos: np.ndarray, tm
 
 
 def test_what_held_out_answers_speak_against_is_dropped(photos: np.ndarray, monkeypatch: pytest.MonkeyPatch) -> None:
-    original = fine_tuning.fine_tune
-    monkeypatch.setattr(fine_tuning, "fine_tune", lambda *given, **named: (*original(*given, **named)[:2], -0.1))
+    monkeypatch.setattr(fine_tuning, "is_supported", lambda *_: False)
     own = Small()
     model = tuned(own).fit(photos, pairs=PAIRS)
     plain = tuned(own, fine_tune=False).fit(photos, pairs=PAIRS)
     assert model.encoder_weights_ is None
     assert "tuned" not in (model.encoder_ or {})
+    monkeypatch.undo()
+    answers = [(2, 0.0), (2, -0.1), (1, 3.0)]
+    assert [fine_tuning.is_supported(*given) for given in answers] == [True, False, False]
     np.testing.assert_array_equal(model.predict_proba(photos), plain.predict_proba(photos))
 
 

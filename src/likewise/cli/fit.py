@@ -283,7 +283,7 @@ def _outcome(out: Path, model: PairClassifier, metrics: dict[str, Any]) -> Itera
         yield "The encoder's last blocks " + (
             "were trained too."
             if model.encoder_weights_ is not None
-            else "stay as they were: held-out answers spoke against training them."
+            else "stay as they were: held-out answers do not support training them."
         )
     if model.grouped_:
         yield "The items show the classes: the network began with groups on which the items and the answers agree."

@@ -38,6 +38,11 @@ def check_fine_tuning(model: PairClassifier, X: Any) -> None:
     last_blocks(encoder.pretrained)
 
 
+def is_supported(held_out: int, gain: float) -> bool:
+    """Whether so many held-out answers, which speak for it by so many standard errors, let the outcome be kept."""
+    return held_out >= 2 and gain >= 0
+
+
 def fine_tune_encoder(
     model: PairClassifier, X: Any, learned: Learned, task: Task, settings: Settings, run: Path | None
 ) -> tuple[Learned, Tensor | None]:
@@ -68,7 +73,7 @@ def fine_tune_encoder(
         progress=bool(model.verbose),
         on_epoch=model.on_epoch,
     )
-    if len(task.held_out) < 2 or gain < 0:
+    if not is_supported(len(task.held_out), gain):
         return learned, None
     model.encoder_weights_ = dataclasses.replace(cut, tail=tuned.tail).weights()
     model.encoder_ = model.encoder_ | {"tuned": with_weights(cut.pretrained, model.encoder_weights_).sha256}
