@@ -214,7 +214,7 @@ def learn_answers(
         elif vectors and clear:  # all are grouped, and no useful view of a vector is known
             stages = []
         else:
-            stages, least = [learn_views(learner, first, known, clear)], CHANCE if clear else -CHANCE
+            stages, least = [learn_views(learner, first, known, clear)], -CHANCE
         for stage in stages:
             if learner.gain(stage.model, best.model) > least:
                 best = stage
