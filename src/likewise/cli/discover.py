@@ -26,9 +26,10 @@ from likewise.cli.options import (
     UnitLength,
     text_columns,
 )
-from likewise.cli.predict import prediction_rows, write_csv
+from likewise.cli.predict import prediction_rows
 from likewise.cli.processes import take_part
 from likewise.cli.run import class_sizes, items_in_words, next_commands, open_run, unused_outputs
+from likewise.cli.tables import write_csv
 from likewise.cli.teacher import (
     Images,
     Teacher,
