@@ -25,6 +25,7 @@ ORDER = [
     {"training"},
     {"encoders"},
     {"estimators", "landscape"},
+    {"querying"},
     {"reporting", "benchmarks"},
     {"paper"},
     {"cli"},
