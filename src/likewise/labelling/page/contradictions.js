@@ -1,0 +1,64 @@
+// Doubtful answers: each with the chain of other answers that speaks against it, to be confirmed or changed.
+
+import * as api from "./api.js";
+import { count, h } from "./element.js";
+import { thumbnail } from "./item.js";
+import { uuid } from "./uuid.js";
+
+const said = (answer) => (answer === 1 ? "same" : answer === 0 ? "different" : "not sure");
+
+// Counts the doubtful answers without showing them.
+export async function look(told) {
+  told((await api.contradictions()).answers.length);
+}
+
+// Draws the inbox into the host; on: {count(number), said(sentence), waiting(error)}
+export async function draw(host, outbox, session, on) {
+  const { answers } = await api.patiently(api.contradictions, on.waiting);
+  on.count(answers.length);
+  const list = h("ol", { class: "inbox" }, answers.map((each) => entry(each)));
+  const empty = h("p", { class: "nothing" }, "No answer looks doubtful. Answers that others speak against appear here; none is dropped silently.");
+  host.replaceChildren(answers.length ? list : empty);
+
+  function entry(doubt) {
+    const mine = doubt.annotator === session.annotator;
+    const decide = async (answer, words) => {
+      for (const button of element.querySelectorAll("button")) button.disabled = true;
+      const event = { id: uuid(), question: null, left: doubt.left.id, right: doubt.right.id, answer, latency: 0, supersedes: mine ? doubt.id : null, withdraw: false };
+      const response = await outbox.send("pair", [event]);
+      if (response === null) {
+        for (const button of element.querySelectorAll("button")) button.disabled = false;
+        return;
+      }
+      const next = element.nextElementSibling ?? element.previousElementSibling;
+      element.remove();
+      on.count(list.children.length);
+      on.said(words);
+      if (next) next.querySelector("button").focus();
+      else host.replaceChildren(empty);
+    };
+    const opposite = 1 - doubt.answer;
+    const element = h("li", { class: "doubt" },
+      h("div", { class: "two" }, small(doubt.left, "First item"), h("span", { class: `sign ${doubt.answer ? "same" : "different"}` }, doubt.answer ? "=" : "≠"), small(doubt.right, "Second item")),
+      h("div", { class: "case" },
+        h("p", {}, mine ? "You said " : `${doubt.annotator ?? "Somebody"} said `, h("strong", {}, said(doubt.answer)), `. ${likelihood(doubt.odds)}`),
+        doubt.chain.length ? h("p", { class: "hint" }, `Against it: ${count(doubt.chain.length, "answer")}.`) : null,
+        doubt.chain.length ? h("ol", { class: "chain", "aria-label": "The chain of answers against it" }, doubt.chain.map(link)) : null,
+        h("div", { class: "row" },
+          h("button", { type: "button", class: "keep", onclick: () => decide(doubt.answer, `Confirmed: ${said(doubt.answer)}.`) }, `Keep “${said(doubt.answer)}”`),
+          h("button", { type: "button", class: "change", onclick: () => decide(opposite, `Changed to ${said(opposite)}.`) }, `Change to “${said(opposite)}”`))));
+    return element;
+  }
+}
+
+function link({ left, right, answer }) {
+  return h("li", {}, small(left, "Item"), h("span", { class: `sign ${answer ? "same" : "different"}`, role: "img", "aria-label": said(answer) }, answer ? "=" : "≠"), small(right, "Item"));
+}
+
+const small = (item, name) => h("span", { class: "small" }, thumbnail(item, name));
+
+function likelihood(odds) {
+  if (odds === null || odds === undefined) return "";
+  if (odds >= 1) return `It is about ${odds >= 10 ? Math.round(odds) : odds.toFixed(1)} times as likely to be wrong as to be right.`;
+  return `The chance that it is wrong is about ${Math.round((100 * odds) / (1 + odds))} %.`;
+}
