@@ -39,11 +39,11 @@ export async function draw(host, outbox, session, on) {
     };
     const opposite = 1 - doubt.answer;
     const element = h("li", { class: "doubt" },
-      h("div", { class: "two" }, small(doubt.left, "First item"), h("span", { class: `sign ${doubt.answer ? "same" : "different"}` }, doubt.answer ? "=" : "≠"), small(doubt.right, "Second item")),
+      h("div", { class: "two" }, small(doubt.left, "First item"), sign(doubt.answer), small(doubt.right, "Second item")),
       h("div", { class: "case" },
         h("p", {}, mine ? "You said " : `${doubt.annotator ?? "Somebody"} said `, h("strong", {}, said(doubt.answer)), `. ${likelihood(doubt.odds)}`),
         doubt.chain.length ? h("p", { class: "hint" }, `Against it: ${count(doubt.chain.length, "answer")}.`) : null,
-        doubt.chain.length ? h("ol", { class: "chain", "aria-label": "The chain of answers against it" }, doubt.chain.map(link)) : null,
+        doubt.chain.length ? h("ol", { class: "chain", "aria-label": "The chain of answers against it" }, paths(doubt.chain).map(path)) : null,
         h("div", { class: "row" },
           h("button", { type: "button", class: "keep", onclick: () => decide(doubt.answer, `Confirmed: ${said(doubt.answer)}.`) }, `Keep “${said(doubt.answer)}”`),
           h("button", { type: "button", class: "change", onclick: () => decide(opposite, `Changed to ${said(opposite)}.`) }, `Change to “${said(opposite)}”`))));
@@ -51,9 +51,23 @@ export async function draw(host, outbox, session, on) {
   }
 }
 
-function link({ left, right, answer }) {
-  return h("li", {}, small(left, "Item"), h("span", { class: `sign ${answer ? "same" : "different"}`, role: "img", "aria-label": said(answer) }, answer ? "=" : "≠"), small(right, "Item"));
+// Answers that hang together, each beginning with the item at which the last one ended: one path.
+function paths(chain) {
+  const found = [];
+  for (const { left, right, answer } of chain) {
+    const path = found.at(-1), end = path?.at(-1).item.id;
+    if (end === left.id) path.push({ answer, item: right });
+    else if (end === right.id) path.push({ answer, item: left });
+    else found.push([{ item: left }, { answer, item: right }]);
+  }
+  return found;
 }
+
+function path(steps) {
+  return h("li", {}, steps.map(({ answer, item }) => [answer === undefined ? null : sign(answer), small(item, "Item")]).flat());
+}
+
+const sign = (answer) => h("span", { class: `sign ${answer ? "same" : "different"}`, role: "img", "aria-label": said(answer) }, answer ? "=" : "≠");
 
 const small = (item, name) => h("span", { class: "small" }, thumbnail(item, name));
 

@@ -35,7 +35,7 @@ function card(group, on) {
   const marks = [group.pure ? "pure" : null, group.finished ? "finished" : null].filter(Boolean);
   const element = h("li", { class: "card", draggable: true, "data-group": String(group.id) },
     h("button", { type: "button", class: "open", onclick: () => open(group.id, on), "aria-label": [nameOf(group), count(group.size, "item"), ...marks].join(", ") },
-      h("span", { class: "mosaic" }, group.items.slice(0, 6).map((item) => thumbnail(item, ""))),
+      h("span", { class: "mosaic" }, group.items.slice(0, 4).map((item) => thumbnail(item, ""))),
       h("span", { class: "name" }, nameOf(group)),
       h("span", { class: "size" }, count(group.size, "item"), marks.map((mark) => h("span", { class: "mark" }, mark)))));
   element.addEventListener("dragstart", (event) => {

@@ -29,7 +29,10 @@ export function fields(values) {
   return h("dl", { class: "fields" }, rows);
 }
 
-export const written = (value) => (value === null || value === undefined ? "–" : String(value));
+export function written(value) {
+  if (value === null || value === undefined) return "–";
+  return typeof value === "number" ? String(Number(value.toPrecision(10))) : String(value); // 5.3, not 5.299999999999999
+}
 
 // An item in little: for groups, grids and chains.
 export function thumbnail(item, name, width = 160) {

@@ -30,8 +30,11 @@ function waiting(error) {
   trouble(error.status === 401 ? error.message : `${error.message} Your answers are kept here and sent again.`);
 }
 
+let saves = 0;
+
 function saved(response) {
   trouble("");
+  if (++saves % 10 === 0) contradictions.look(doubtful).catch(() => null);
   one("#saving").textContent = "Saved";
   update(response.progress);
   tabs.postMessage({ progress: response.progress });
@@ -72,6 +75,7 @@ function shown({ screen, mode }) {
   one("#stage").dataset.question = question.id;
   note(question.before && mode === "pair" ? `You said ${MODES.pair.describe(question.before[0])}.` : "");
   changed();
+  if (document.activeElement?.closest(".modes")) one("#stage").focus({ preventScroll: true });
 }
 
 function changed() {

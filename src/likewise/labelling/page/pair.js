@@ -3,7 +3,7 @@
 import { h } from "./element.js";
 import { fields as allFields, picture, text, widthFor, written } from "./item.js";
 import { watchGroup } from "./peek.js";
-import { differences } from "./words.js";
+import { differences, unlike } from "./words.js";
 
 export const title = "Same or different?";
 
@@ -41,7 +41,8 @@ export function prepare(question, context) {
     watchGroup(figure, item, context);
     return figure;
   });
-  return { element: h("div", { class: "pair" }, figures), ready: Promise.all(waits) };
+  const kind = texts.length && unlike(...texts) ? "pair unlike" : "pair";
+  return { element: h("div", { class: kind }, figures), ready: Promise.all(waits) };
 }
 
 // Rows of a table: one line for each field, so that equal fields stand beside each other.

@@ -32,6 +32,7 @@ export function draw(progress, learnButton) {
         : "Accuracy: too few answers to estimate it."),
       accuracy ? bar : null,
       h("p", { id: "forecast", class: "hint" }, forecastSentence(progress.forecast))));
+  one("#brief").textContent = `${progress.answers} answered${accuracy ? `, ${percent(accuracy.estimate)} %` : ""}`;
   const end = one("#end");
   end.hidden = !progress.end || end.dataset.dismissed === progress.end;
   if (!end.hidden && end.dataset.sentence !== progress.end) {

@@ -2,7 +2,7 @@
 
 const LIMIT = 1500; // words; the table has this squared entries at most, 2 bytes each
 
-export const split = (text) => text.match(/\s+|[\p{L}\p{N}_]+|[^\s\p{L}\p{N}_]/gu) ?? [];
+export const split = (text) => text.match(/\s+|\p{N}+(?:[.,]\p{N}+)*|[\p{L}\p{N}_]+|[^\s\p{L}\p{N}_]/gu) ?? [];
 
 // Returns, for each word of a and of b, whether it is part of what both have in common.
 export function common(a, b) {
@@ -41,6 +41,13 @@ export function differences(left, right) {
   const lower = (words) => words.map((word) => word.trim().toLowerCase());
   const [inA, inB] = common(lower(a), lower(b));
   return [runs(a, inA), runs(b, inB)];
+}
+
+// Whether so little is shared that marks would cover most of both texts.
+export function unlike(left, right) {
+  const marked = [...left, ...right].reduce((sum, [part, differs]) => sum + (differs ? part.length : 0), 0);
+  const all = [...left, ...right].reduce((sum, [part]) => sum + part.length, 0);
+  return marked > all / 2;
 }
 
 function runs(words, shared) {
