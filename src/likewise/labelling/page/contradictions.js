@@ -24,8 +24,8 @@ export async function draw(host, outbox, session, on) {
     const mine = doubt.annotator === session.annotator;
     const decide = async (answer, words) => {
       for (const button of element.querySelectorAll("button")) button.disabled = true;
-      const event = { id: uuid(), question: null, left: doubt.left.id, right: doubt.right.id, answer, latency: 0, supersedes: mine ? doubt.id : null, withdraw: false };
-      const response = await outbox.send("pair", [event]);
+      const event = { id: uuid(), question: null, left: doubt.left.id, right: doubt.right.id, answer, latency: 0, supersedes: mine ? doubt.id : null, withdraw: false, kind: null };
+      const response = await outbox.send(null, [event]);
       if (response === null) {
         for (const button of element.querySelectorAll("button")) button.disabled = false;
         return;

@@ -19,13 +19,13 @@ export function prepare(question, context) {
   const marks = question.candidates.map((_, i) => question.before?.[i] ?? 1);
   const ready = [];
   const show = (item, name) => {
-    const element = thumbnail(item, name, 320);
+    const element = thumbnail(item, name, 512);
     if (element.decode) ready.push(element.decode().catch(() => null));
     return element;
   };
   const name = (i) => `Item ${i + 1}, ${STATES[marks[i]]}`;
   const cards = question.candidates.map((item, i) =>
-    h("button", { type: "button", class: "candidate", "aria-pressed": "false", onclick: () => mark(i, marks[i] === 1 ? 0 : 1) },
+    h("button", { type: "button", class: "candidate", "data-item": item.id, "aria-pressed": "false", onclick: () => mark(i, marks[i] === 1 ? 0 : 1) },
       show(item, ""), h("span", { class: "cross", "aria-hidden": "true" }), h("kbd", { "aria-hidden": "true" }, KEYS[i] ?? "")));
   const mark = (i, value) => {
     marks[i] = value;
@@ -38,7 +38,7 @@ export function prepare(question, context) {
     cards[i].setAttribute("aria-label", name(i));
   };
   cards.forEach((_, i) => draw(i));
-  const anchors = question.anchor.map((item, i) => h("div", { class: "item" }, show(item, `Item ${i + 1} of the class`)));
+  const anchors = question.anchor.map((item, i) => h("div", { class: "item", "data-item": item.id }, show(item, `Item ${i + 1} of the class`)));
   const element = h("div", { class: "grid-mode" },
     h("div", { class: "anchor", role: "group", "aria-label": "These belong together" }, h("p", {}, "These belong together"), h("div", { class: "anchors" }, anchors)),
     h("div", { class: "candidates", role: "group", "aria-label": "Do these belong to them?" }, cards));

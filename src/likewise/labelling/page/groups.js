@@ -94,7 +94,7 @@ async function open(id, on) {
     h("header", {}, h("h2", { id: "group-title" }, nameOf(group)), h("p", { class: "hint" }, count(group.size, "item"))),
     h("div", { class: "items", tabindex: "0", role: "group", "aria-label": "Items of the class" }, items.map((item, i) => thumbnail(item, `Item ${i + 1}`))),
     h("label", { class: "field" }, "Name", h("input", { type: "text", id: "group-name", maxlength: "100", value: group.name ?? "", autocomplete: "off",
-      onchange: (event) => change({ name: event.target.value.trim() || null }) })),
+      onchange: (event) => change({ name: event.target.value.trim() }) })),
     check("Pure:", "pure", "every item shown belongs here."),
     check("Finished:", "finished", "ask no more about it."),
     others.length

@@ -4,7 +4,7 @@ import { imageAddress } from "./api.js";
 import { h } from "./element.js";
 
 const SMALL = 96; // pictures of fewer pixels are enlarged as squares, not blurred
-const WIDTHS = [160, 320, 640, 1280];
+const WIDTHS = [128, 256, 512, 1024, 2048]; // those that the server makes
 
 // The width to ask for, so that a picture is sharp in a box of so many CSS pixels: one of a few, which the browser can cache.
 export function widthFor(pixels) {
@@ -35,7 +35,7 @@ export function written(value) {
 }
 
 // An item in little: for groups, grids and chains.
-export function thumbnail(item, name, width = 160) {
+export function thumbnail(item, name, width = 128) {
   if (item.image) return picture(item, width, name).element;
   const content = item.text ?? Object.entries(item.fields ?? {}).map(([key, value]) => `${key}: ${written(value)}`).join(", ");
   return h("span", { class: "snippet" }, content);

@@ -11,6 +11,7 @@ export function watch(asking, context, asks) {
   letters.checked = localStorage.getItem(LETTERS) !== "off";
   letters.addEventListener("change", () => localStorage.setItem(LETTERS, letters.checked ? "on" : "off"));
   one("#help-button").addEventListener("click", () => one("#help").showModal());
+  one("#help-close").addEventListener("click", () => one("#help").close());
   one("#undo").addEventListener("click", () => asking.undo());
   one("#why-button").addEventListener("click", why);
   // A click with the mouse leaves the focus where it is, so that the space bar means "not sure" afterwards.

@@ -7,6 +7,7 @@ const HOVER = 450; // milliseconds
 const HOLD = 400;
 
 export function watchGroup(element, item, context) {
+  element.dataset.item = item.id;
   let timer = null;
   const stop = () => {
     clearTimeout(timer);

@@ -27,10 +27,10 @@ export function prepare(question, context) {
   }
   watchGroup(figure, question.item, context);
   const cards = question.representatives.map(({ item, group }, i) => {
-    const shown = thumbnail(item, "", 320);
+    const shown = thumbnail(item, "", 512);
     if (shown.decode) ready.push(shown.decode().catch(() => null));
     const name = context.groups().find((each) => each.id === group)?.name;
-    return h("button", { type: "button", class: "candidate", "aria-label": name ? `Choice ${i + 1}: ${name}` : `Choice ${i + 1}`, onclick: () => context.answer(i) },
+    return h("button", { type: "button", class: "candidate", "data-item": item.id, "aria-label": name ? `Choice ${i + 1}: ${name}` : `Choice ${i + 1}`, onclick: () => context.answer(i) },
       shown, h("kbd", { "aria-hidden": "true" }, String(i + 1)));
   });
   const element = h("div", { class: "strip-mode" }, figure, h("div", { class: "candidates", role: "group", "aria-label": "Likely classes" }, cards));

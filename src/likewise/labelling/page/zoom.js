@@ -3,7 +3,7 @@
 import { h, one } from "./element.js";
 import { picture } from "./item.js";
 
-const LARGE = 1600;
+const LARGE = 2048;
 
 export function open(question) {
   const items = question.mode === "pair" ? [question.left, question.right] : question.mode === "strip" ? [question.item] : question.anchor;
