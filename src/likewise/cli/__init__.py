@@ -28,6 +28,7 @@ from likewise.cli import (
     evaluate,
     export,
     fit,
+    label,
     landscape,
     name,
     paper,
@@ -146,6 +147,7 @@ app = typer.Typer(
 app.command("demo")(demo.demo)
 app.command("check")(check.check)
 app.command("fit")(fit.fit)
+app.command("label")(label.label)
 app.command("semi")(semi.semi)
 app.command("discover")(discover.discover)
 app.command("encode")(encode.encode)
