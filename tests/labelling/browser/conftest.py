@@ -1,4 +1,4 @@
-"""A real browser (Debian's Chromium, or any on the path) in front of a real server, which runs in a thread of the test."""
+"""A real browser (Debian's Chromium, or any on the path) and a real server, which runs in a thread of the test."""
 
 from __future__ import annotations
 
@@ -162,7 +162,9 @@ class Labeller:
         self.wait_for_another(before)
 
     def wait_for_another(self, before: str | None) -> None:
-        self.page.wait_for_function("before => document.querySelector('#stage').dataset.question !== before", arg=before)
+        self.page.wait_for_function(
+            "before => document.querySelector('#stage').dataset.question !== before", arg=before
+        )
 
     def answer(self, number: int = 1) -> list[tuple[str, str, str, str]]:
         """Answer so many questions by keys; what was answered, as the store should have it."""
@@ -190,7 +192,11 @@ def context(browser: Any) -> Iterator[Callable[..., Any]]:
     opened: list[Any] = []
 
     def new(**options: Any) -> Any:
-        made = browser.new_context(viewport={"width": 1280, "height": 800}, **options) if "viewport" not in options else browser.new_context(**options)
+        made = (
+            browser.new_context(viewport={"width": 1280, "height": 800}, **options)
+            if "viewport" not in options
+            else browser.new_context(**options)
+        )
         made.set_default_timeout(PATIENCE)
         opened.append(made)
         return made

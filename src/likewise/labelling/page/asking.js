@@ -116,6 +116,13 @@ export class Asking {
     this.ahead(question);
   }
 
+  // Another tab of the same person has answered these pairs: what is in view here is asked no more.
+  answeredElsewhere(pairs) {
+    const shown = this.open && this.screen.question;
+    if (!shown || shown.mode !== "pair") return;
+    if (pairs.some((both) => both.includes(shown.left.id) && both.includes(shown.right.id))) this.begin("pair");
+  }
+
   // Takes back the newest answer of this person, in whichever tab it was given, and asks it again.
   undo() {
     this.undoing = this.undoing.then(() => this.undoOne()).catch((error) => this.on.said(error.message));

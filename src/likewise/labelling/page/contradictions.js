@@ -69,7 +69,7 @@ function path(steps) {
 
 const sign = (answer) => h("span", { class: `sign ${answer ? "same" : "different"}`, role: "img", "aria-label": said(answer) }, answer ? "=" : "≠");
 
-const small = (item, name) => h("span", { class: "small" }, thumbnail(item, name));
+const small = (item, name) => h("span", { class: "small", "data-item": item.id }, thumbnail(item, name));
 
 function likelihood(odds) {
   if (odds === null || odds === undefined) return "";

@@ -32,12 +32,12 @@ function waiting(error) {
 
 let saves = 0;
 
-function saved(response) {
+function saved(response, events) {
   trouble("");
   if (++saves % 10 === 0) contradictions.look(doubtful).catch(() => null);
   one("#saving").textContent = "Saved";
   update(response.progress);
-  tabs.postMessage({ progress: response.progress });
+  tabs.postMessage({ progress: response.progress, pairs: events.map(({ left, right }) => [left, right]) });
   say(`Saved: ${asking.words ?? "done"}. ${progress.spoken(response.progress)}.`);
 }
 
@@ -156,7 +156,7 @@ async function start() {
   asking = new Asking(outbox, context, { shown, finished, waiting, said: say, busy: (on) => one("#stage").setAttribute("aria-busy", String(on)) });
   keys.watch(asking, context, () => view !== "inbox");
   swipe.watch(one("#view"), (value) => view === "pair" && asking.answer(value));
-  tabs.addEventListener("message", ({ data }) => update(data.progress));
+  tabs.addEventListener("message", ({ data }) => (update(data.progress), asking.answeredElsewhere(data.pairs)));
   await Promise.all(outbox.resend());
   await asking.begin("pair");
   update(await api.progress());

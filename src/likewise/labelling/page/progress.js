@@ -25,7 +25,7 @@ export function draw(progress, learnButton) {
     h("dl", { class: "numbers" },
       figure(progress.answers.toLocaleString("en"), progress.answers === 1 ? "answer" : "answers", "answered"),
       figure(progress.classes.toLocaleString("en"), progress.classes === 1 ? "class" : "classes", "classes"),
-      figure(progress.per_minute === null ? "–" : String(Math.round(progress.per_minute)), "per minute", "pace")),
+      figure(!progress.per_minute ? "–" : String(Math.round(progress.per_minute)), "per minute", "pace")),
     h("div", { class: "accuracy" },
       h("p", { id: "accuracy" }, accuracy
         ? ["Estimated accuracy ", h("strong", {}, `${percent(accuracy.estimate)} %`), ` (${percent(accuracy.low)} to ${percent(accuracy.high)})`]
