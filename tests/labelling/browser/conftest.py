@@ -22,7 +22,7 @@ FLAGS = [
     "--no-first-run",
 ]
 CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
-PATIENCE = 30_000  # milliseconds until a condition that does not come is a failure; a busy machine is none
+PATIENCE = 9_000  # milliseconds until a condition that does not come is a failure; a busy machine is none
 KEYS = {True: "ArrowRight", False: "ArrowLeft"}
 
 

@@ -28,19 +28,20 @@ def test_a_phone(serve: Serve, labeller: Serve) -> None:
     served = serve()
     ann = labeller(served, **PHONE)
     page = ann.page
-    for direction, answered in ((120, 1), (-120, 2)):
-        before = ann.question
-        swipe(page, "#view .item", direction)
-        ann.wait_for_another(before)
-        ann.counted(answered)
-    swipe(page, "#view .item", 40)  # too little to be an answer
+    place = page.locator("#view .item").last.bounding_box()
     before = ann.question
     page.tap("[data-answer=unsure]")
     ann.wait_for_another(before)
-    ann.counted(3)
-    assert [answer for *_, answer in served.in_force()] == ["same", "different", "not sure"]
     page.tap("#undo")
-    ann.counted(2)
+    ann.counted(0)
+    for direction, answered in ((120, 1), (40, 1), (-120, 2)):  # 40 pixels are too little to be an answer
+        before = ann.question
+        swipe(page, "#view .item", direction)
+        if abs(direction) > 70:
+            ann.wait_for_another(before)
+        ann.counted(answered)
+    assert [answer for *_, answer in served.in_force()] == ["same", "different"]
+    assert page.locator("#view .item").last.bounding_box() == place  # nothing has jumped
     for view in ("pair", "grid", "strip", "inbox"):
         ann.go(view)
         assert page.evaluate("document.documentElement.scrollWidth") <= 375
@@ -162,7 +163,7 @@ def test_no_request_leaves_and_the_policy_holds(serve: Serve, context: Serve) ->
     page.goto(served.address())
     page.wait_for_selector("#answered")
     page.keyboard.press("ArrowRight")
-    page.wait_for_function("document.querySelector('#answered').textContent === '1'")
+    page.wait_for_function("() => document.querySelector('#answered').textContent === '1'")
     for view in ("grid", "strip", "inbox"):
         page.click(f".modes [data-view={view}]")
         page.wait_for_selector(f"body[data-view={view}]")

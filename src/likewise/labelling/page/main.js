@@ -53,8 +53,7 @@ function update(state) {
 
 function askMerge(questions, sentence) {
   select("pair");
-  asking.ask(questions);
-  note(sentence);
+  asking.ask(questions.map((question) => ({ ...question, note: sentence })));
 }
 
 function note(sentence) {
@@ -73,7 +72,7 @@ function shown({ screen, mode }) {
   one("#why-button").hidden = !question.why;
   one("#why-button").setAttribute("aria-expanded", "false");
   one("#stage").dataset.question = question.id;
-  note(question.before && mode === "pair" ? `You said ${MODES.pair.describe(question.before[0])}.` : "");
+  note(question.note ?? (question.before && mode === "pair" ? `You said ${MODES.pair.describe(question.before[0])}.` : ""));
   changed();
   if (document.activeElement?.closest(".modes")) one("#stage").focus({ preventScroll: true });
 }
