@@ -19,7 +19,8 @@ from likewise.labelling.learning import Learner
 from likewise.labelling.rendering import Renderer, as_number
 from likewise.labelling.session import LabellingSession, ordered
 from likewise.labelling.tokens import Doorkeeper
-from likewise.pairs.store import Answer, Event
+from likewise.pairs.database import Answer
+from likewise.pairs.store import Event
 
 SUSPECTS = 20  # answers in the inbox
 MERGE = "You put these two groups together."

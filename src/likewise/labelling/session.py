@@ -16,7 +16,8 @@ from typing import TYPE_CHECKING, Literal
 
 from likewise.labelling.leases import Leases, Pair
 from likewise.labelling.shown_items import ShownItems, opaque_ids
-from likewise.pairs.store import Answer, AnswerStore, Event, Mark
+from likewise.pairs.database import Answer
+from likewise.pairs.store import AnswerStore, Event, Mark
 
 if TYPE_CHECKING:
     from likewise.querying import QuestionChooser
