@@ -18,6 +18,7 @@ from typer.core import TyperGroup
 
 from likewise import __version__
 from likewise.cli import (
+    answers,
     bench,
     check,
     cluster,
@@ -158,6 +159,7 @@ app.command("export")(export.export)
 app.command("report")(report.report)
 app.command("cluster")(cluster.cluster)
 app.command("landscape")(landscape.landscape)
+app.add_typer(answers.app, name="answers")
 app.add_typer(data.app, name="data")
 app.add_typer(bench.app, name="bench")
 app.add_typer(paper.app, name="paper")

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from likewise.cli.items import Given, open_to_learn, read_all
-from likewise.cli.options import EncoderName, Grey, ItemsPath, Seed, Size, Strict, TextColumns
+from likewise.cli.options import STORE, EncoderName, Grey, ItemsPath, Seed, Size, Strict, TextColumns
 from likewise.errors import InputError
 
 if TYPE_CHECKING:
@@ -30,9 +30,7 @@ EVERYWHERE = ("0.0.0.0", "::", "")  # all addresses of this machine
 
 def label(
     items: ItemsPath,
-    store: Annotated[
-        str, typer.Option(help="Where the answers are kept: a file, or postgresql+psycopg://NAME@HOST/DATABASE.")
-    ],
+    store: Annotated[str, typer.Option(help=STORE)],
     from_: Annotated[
         Path | None, typer.Option("--from", help="Begin from what this run has learned.", show_default=False)
     ] = None,

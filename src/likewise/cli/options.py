@@ -89,7 +89,8 @@ ItemsMoved = Annotated[
     Path | None, typer.Option("--items", help="Where the items are, if not where they were.", show_default=False)
 ]
 RunFolder = Annotated[Path, typer.Argument(help="The folder that fit, semi or discover wrote.")]
-ANSWERS = "The answers, .csv or .parquet: left, right, same (weight, annotator)."
+ANSWERS = "The answers, .csv or .parquet: left, right, same (weight, annotator); or the .db file or URL of a store."
+STORE = "The store of the answers: a .db file, or postgresql+psycopg://NAME@HOST/DATABASE."
 Data = Annotated[
     Path | None,
     typer.Option(help="The folder of all data sets; else LIKEWISE_DATA, else ./data.", show_default=False),

@@ -19,9 +19,11 @@ from likewise.labelling.learning import Learner
 from likewise.labelling.rendering import Renderer, as_number
 from likewise.labelling.session import LabellingSession, ordered
 from likewise.labelling.tokens import Doorkeeper
-from likewise.pairs.store import Answer, Event
+from likewise.pairs.database import Answer
+from likewise.pairs.store import Event
 
 SUSPECTS = 20  # answers in the inbox
+IMPORTED = "import"  # why an answer is there that came from a file
 MERGE = "You put these two groups together."
 UNKNOWN = "You are not known here; open the address that likewise label printed."
 MISTAKES: dict[int | str, dict[str, Any]] = {
@@ -214,7 +216,7 @@ def _suspects(session: LabellingSession, person: str) -> Iterator[messages.Suspe
         given = session.answers.get(ordered(int(i), int(j)), {})
         for event in given.values():
             number = as_number(event)
-            if number is None or event.supersedes is not None or (event.annotator != person and person in given):
+            if number is None or _was_looked_at(event) or (event.annotator != person and person in given):
                 continue
             links = [messages.Link(left=shown.item(a), right=shown.item(b), answer=int(same)) for a, b, same in chain]
             left, right = shown.item(session.place[event.left]), shown.item(session.place[event.right])
@@ -227,6 +229,11 @@ def _suspects(session: LabellingSession, person: str) -> Iterator[messages.Suspe
                 odds=float(odds),
                 chain=links,
             )
+
+
+def _was_looked_at(event: Event) -> bool:
+    """Whether an answer was given on seeing it in the inbox: it answers no question, or confirms an earlier one."""
+    return event.supersedes is not None or (event.question is None and event.why != IMPORTED)
 
 
 @router.post("/learn")

@@ -70,7 +70,7 @@ def progress_now(session: LabellingSession) -> ProgressNow:
     return ProgressNow(
         answers=told,
         classes=int(chooser.n_classes_),
-        audits=int(chooser.n_audits),
+        audits=sum(event.why == "audit" for given in session.answers.values() for event in given.values()),
         accuracy=None if accuracy is None else (float(accuracy[0]), float(accuracy[1]), float(accuracy[2])),
         forecast=None if forecast is None else (round(forecast[0]), round(forecast[1])),
         end=chooser.done,

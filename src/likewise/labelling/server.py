@@ -22,7 +22,8 @@ from likewise.labelling.api import Here, Labelling, Person, router
 from likewise.labelling.gate import Gate
 from likewise.labelling.session import Refusal
 from likewise.labelling.shown_items import ItemGone
-from likewise.pairs.store import EventConflict, StoreError
+from likewise.pairs.database import StoreError
+from likewise.pairs.store import EventConflict
 
 PAGE = Path(__file__).parent / "page"
 YEAR = 365 * 24 * 3600

@@ -11,12 +11,14 @@ import hashlib
 import threading
 import uuid
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Literal
 
 from likewise.labelling.leases import Leases, Pair
 from likewise.labelling.shown_items import ShownItems, opaque_ids
-from likewise.pairs.store import Answer, AnswerStore, Event, Mark
+from likewise.pairs.database import Answer
+from likewise.pairs.store import AnswerStore, Event, Mark
 
 if TYPE_CHECKING:
     from likewise.querying import QuestionChooser
@@ -25,6 +27,7 @@ Mode = Literal["pair", "grid", "strip"]
 CANDIDATES, REPRESENTATIVES = 12, 6  # on one screen
 REMEMBERED = 2000  # questions that were asked and may still be answered, for each person
 TOLD: dict[Answer, bool | None] = {"same": True, "different": False, "not sure": None}
+FOLLOWS = "It follows from your answer."
 SECOND = "It helps to tell how far answers can be relied on."
 
 
@@ -145,11 +148,11 @@ class LabellingSession:
         for before in {*filter(None, (self.answer_of(event.annotator, pair), superseded))}:
             if self.answer_of(before.annotator, pair) is before:
                 del self.answers[pair][before.annotator]
-                self.chooser.withdraw(*pair, annotator=before.annotator)
+                self.chooser.withdraw(*pair)
         self.log[event.id] = event
         if event.answer != "withdrawn":
             self.answers.setdefault(pair, {})[event.annotator] = event
-            self.chooser.tell(*pair, TOLD[event.answer], annotator=event.annotator, kind=event.why)
+            self.chooser.tell(*pair, TOLD[event.answer], annotator=event.annotator)
 
     def answer_of(self, person: str, pair: Pair) -> Event | None:
         """What a person says of a pair now."""
@@ -165,7 +168,7 @@ class LabellingSession:
             if open_now is not None and self._is_open(person, open_now.asked):
                 self.leases.renew(person)
                 return open_now
-            asked = next(iter(self._branches(person, open_now)), None) if mode == "pair" else None
+            asked = self._branch(person, open_now) if mode == "pair" and open_now is not None else None
             asked = asked or self._choose(person, mode)
             if asked is None:
                 self._asking.pop((person, mode), None)
@@ -187,14 +190,16 @@ class LabellingSession:
                 self._remember(person, each)
             return asking
 
-    def _branches(self, person: str, before: Asking | None) -> Iterator[Asked]:
+    def _branch(self, person: str, before: Asking) -> Asked | None:
         """What the page shows already, after the answer to the question that was open."""
-        if before is None:
-            return
         event = self.answer_of(person, before.asked.pairs[0])
         branch = {"same": before.same, "different": before.different}.get("" if event is None else event.answer)
-        if branch is not None and self._is_open(person, branch):
-            yield branch
+        if branch is None or not self._is_open(person, branch):
+            return None
+        now = self._pair_from(self.chooser.next, person)
+        if now is None or now.pairs != branch.pairs:
+            return replace(branch, kind="verify")
+        return replace(branch, why=now.why, kind=now.kind)
 
     def _is_open(self, person: str, asked: Asked) -> bool:
         """Whether a question can be shown still: not answered, not leased to another, and its items are there."""
@@ -217,27 +222,39 @@ class LabellingSession:
         if mode == "strip":
             strip = self.chooser.strip(REPRESENTATIVES)
             return None if strip is None else self._screen("strip", [strip[0]], strip[1])
-        return self._second_opinion(person) or self._pair_from(
-            lambda exclude: self.chooser.next(exclude=exclude), person
-        )
+        return self._second_opinion(person) or self._pair_from(self.chooser.next, person)
 
     def _screen(self, mode: Mode, first: Sequence[int], others: Sequence[int]) -> Asked | None:
         there = [int(each) for each in first if self._are_there((int(each),))]
         rest = tuple(int(each) for each in others if self._are_there((int(each),)))
         return Asked(mode, tuple(there), rest, self.chooser.why, mode) if there and rest else None
 
-    def _pair_from(self, choose: Callable[[set[Pair]], tuple[int, int] | None], person: str) -> Asked | None:
+    def _pair_from(self, choose: Callable[[], tuple[int, int] | None], person: str) -> Asked | None:
         """The pair that the chooser gives, or the next one, where an item of it has vanished."""
         exclude = self.leases.of_others(person)
         for _ in range(len(self.names)):
-            pair = choose(exclude)
+            with self._not_asking(exclude):
+                pair = choose()
+                why, kind = self.chooser.why, self.chooser.kind
             if pair is None:
                 return None
             i, j = int(pair[0]), int(pair[1])
             if self._are_there((i, j)):
-                return Asked("pair", (i,), (j,), self.chooser.why, self.chooser.kind)
+                return Asked("pair", (i,), (j,), why, kind)
             exclude = exclude | {ordered(i, j)}
         return None
+
+    @contextmanager
+    def _not_asking(self, pairs: set[Pair]) -> Iterator[None]:
+        """Inside, the chooser takes these pairs for asked, without an answer."""
+        new = [pair for pair in pairs if not self.answers.get(pair)]
+        for pair in new:
+            self.chooser.tell(*pair, None)
+        try:
+            yield
+        finally:
+            for pair in reversed(new):
+                self.chooser.withdraw(*pair)
 
     def _with_branches(self, person: str, asked: Asked) -> Asking:
         if asked.mode != "pair":
@@ -246,7 +263,8 @@ class LabellingSession:
         (pair,) = asked.pairs
 
         def after(same: bool) -> Asked | None:
-            return self._pair_from(lambda exclude: self.chooser.peek(*pair, same, exclude=exclude | {pair}), person)
+            branch = self._pair_from(lambda: self.chooser.peek(*pair, same), person)
+            return None if branch is None else replace(branch, why=FOLLOWS, kind="")
 
         asking = Asking(asked, after(True), after(False))
         self.leases.take(person, [each.pairs[0] for each in (asked, asking.same, asking.different) if each is not None])
