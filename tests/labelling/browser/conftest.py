@@ -44,7 +44,7 @@ class Served:
         from likewise.labelling.tokens import Doorkeeper
 
         self.store, self.shown, self.X, self.learn = store, shown, X, learn
-        self.names = [f"item {number}" for number in range(len(X))]
+        self.names = [str(number) for number in range(len(X))]
         self.door = Doorkeeper(people, bytes(32))
         self.port = 0
         self.thread: threading.Thread | None = None
