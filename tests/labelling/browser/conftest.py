@@ -5,6 +5,7 @@ from __future__ import annotations
 import shutil
 import socket
 import threading
+import uuid
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -22,7 +23,8 @@ FLAGS = [
     "--no-first-run",
 ]
 CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
-PATIENCE = 9_000  # milliseconds until a condition that does not come is a failure; a busy machine is none
+PATIENCE = 30_000  # milliseconds until a condition that does not come is a failure; a busy machine is none
+N = 150  # digits
 KEYS = {True: "ArrowRight", False: "ArrowLeft"}
 
 
@@ -97,18 +99,26 @@ class Served:
         with create_store(str(self.store)) as store:
             return len(list(store.events()))
 
+    def say(self, answers: list[tuple[int, int, bool]], person: str = "ann") -> None:
+        """Answers that were given earlier."""
+        from likewise.pairs.store import Event
+
+        said = {True: "same", False: "different"}
+        events = [Event(str(uuid.uuid4()), person, self.names[i], self.names[j], said[same]) for i, j, same in answers]
+        self.session.save(person, events)
+
     def place(self, item: str) -> int:
         return self.session.position[item]
 
 
 @pytest.fixture(scope="session")
 def digits() -> tuple[NDArray[np.uint8], NDArray[np.int64]]:
-    """240 digits as pictures (n, 1, 8, 8), and what they are."""
+    """Digits as pictures (n, 1, 8, 8), and what they are."""
     from sklearn.datasets import load_digits
 
     drawn = load_digits()
-    pixels = np.minimum(255, drawn.images[:240] * 16).astype(np.uint8)[:, None]
-    return pixels, drawn.target[:240]
+    pixels = np.minimum(255, drawn.images[:N] * 16).astype(np.uint8)[:, None]
+    return pixels, drawn.target[:N]
 
 
 @pytest.fixture

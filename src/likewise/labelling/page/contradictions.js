@@ -5,6 +5,7 @@ import { count, h } from "./element.js";
 import { thumbnail } from "./item.js";
 import { uuid } from "./uuid.js";
 
+const SHOWN = 8; // answers of a chain
 const said = (answer) => (answer === 1 ? "same" : answer === 0 ? "different" : "not sure");
 
 // Counts the doubtful answers without showing them.
@@ -43,7 +44,8 @@ export async function draw(host, outbox, session, on) {
       h("div", { class: "case" },
         h("p", {}, mine ? "You said " : `${doubt.annotator ?? "Somebody"} said `, h("strong", {}, said(doubt.answer)), `. ${likelihood(doubt.odds)}`),
         doubt.chain.length ? h("p", { class: "hint" }, `Against it: ${count(doubt.chain.length, "answer")}.`) : null,
-        doubt.chain.length ? h("ol", { class: "chain", "aria-label": "The chain of answers against it" }, paths(doubt.chain).map(path)) : null,
+        doubt.chain.length ? h("ol", { class: "chain", "aria-label": "The chain of answers against it" }, paths(doubt.chain.slice(0, SHOWN)).map(path)) : null,
+        doubt.chain.length > SHOWN ? h("p", { class: "hint" }, `and ${count(doubt.chain.length - SHOWN, "more answer")}`) : null,
         h("div", { class: "row" },
           h("button", { type: "button", class: "keep", onclick: () => decide(doubt.answer, `Confirmed: ${said(doubt.answer)}.`) }, `Keep “${said(doubt.answer)}”`),
           h("button", { type: "button", class: "change", onclick: () => decide(opposite, `Changed to ${said(opposite)}.`) }, `Change to “${said(opposite)}”`))));
@@ -73,6 +75,7 @@ const small = (item, name) => h("span", { class: "small", "data-item": item.id }
 
 function likelihood(odds) {
   if (odds === null || odds === undefined) return "";
+  if (odds >= 100) return "It is almost certainly wrong.";
   if (odds >= 1) return `It is about ${odds >= 10 ? Math.round(odds) : odds.toFixed(1)} times as likely to be wrong as to be right.`;
   return `The chance that it is wrong is about ${Math.round((100 * odds) / (1 + odds))} %.`;
 }
