@@ -104,7 +104,10 @@ class Served:
         from likewise.pairs.store import Event
 
         said = {True: "same", False: "different"}
-        events = [Event(str(uuid.uuid4()), person, self.names[i], self.names[j], said[same]) for i, j, same in answers]
+        events = [
+            Event(str(uuid.uuid4()), person, self.names[i], self.names[j], said[same], question=str(uuid.uuid4()))
+            for i, j, same in answers
+        ]
         self.session.save(person, events)
 
     def place(self, item: str) -> int:
