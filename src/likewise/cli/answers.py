@@ -80,9 +80,7 @@ def _events(pairs: Pairs, annotator: str) -> list[Event]:
     for row in range(len(pairs)):
         same = float(pairs.same[row])
         if same not in (0.0, 1.0):
-            raise InputError(
-                f"{pairs.source.place(row)}: same is {same:g}, and a store keeps 1 and 0 alone; round it."
-            )
+            raise InputError(f"{pairs.source.place(row)}: same is {same:g}, and a store keeps 1 and 0 alone; round it.")
         left, right = pairs.name(int(pairs.left[row])), pairs.name(int(pairs.right[row]))
         if left == right or pairs.weight[row] == 0:
             continue

@@ -224,8 +224,8 @@ def _features(given: Given) -> NDArray[np.float32]:
     import numpy as np
 
     values = np.asarray(given.X)
-    flat = values.reshape(len(values), -1).astype(np.float32)
-    return flat / 255 if values.dtype == np.uint8 else flat
+    flat: NDArray[np.float32] = values.reshape(len(values), -1).astype(np.float32)
+    return flat / np.float32(255) if values.dtype == np.uint8 else flat
 
 
 def _shown(items: Path, given: Given) -> ShownItems:

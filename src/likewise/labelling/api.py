@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import time
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
+from itertools import islice
 from typing import Annotated, Any, Literal
 from uuid import UUID
 
@@ -14,7 +16,14 @@ from fastapi.security import APIKeyCookie
 from likewise import __version__
 from likewise.labelling import messages
 from likewise.labelling.gate import Allowance
-from likewise.labelling.groups import GroupNow, ProgressNow, groups_now, mark_group, pairs_between, progress_now
+from likewise.labelling.groups import (
+    GroupNow,
+    answers_per_minute,
+    groups_now,
+    mark_group,
+    pairs_between,
+    progress_now,
+)
 from likewise.labelling.learning import Learner
 from likewise.labelling.rendering import Renderer, as_number
 from likewise.labelling.session import LabellingSession, ordered
@@ -23,6 +32,8 @@ from likewise.pairs.database import Answer
 from likewise.pairs.store import Event
 
 SUSPECTS = 20  # answers in the inbox
+LOOKED_BACK = 500  # events over which a person's speed is counted
+QUICK = 0.05  # seconds
 IMPORTED = "import"  # why an answer is there that came from a file
 MERGE = "You put these two groups together."
 UNKNOWN = "You are not known here; open the address that likewise label printed."
@@ -40,13 +51,23 @@ class Labelling:
     learner: Learner
     requests: Allowance = field(default_factory=lambda: Allowance(rate=100, burst=600))
     guesses: Allowance = field(default_factory=lambda: Allowance(rate=0.2, burst=10))  # of tokens
-    _progress: tuple[int, ProgressNow] | None = field(default=None, init=False)
+    clock: Callable[[], float] = time.monotonic
+    _progress: _Computed | None = field(default=None, init=False)
 
-    def progress(self) -> ProgressNow:
-        """How far the session has come, computed once for each state of it; the lock is held."""
-        if self._progress is None or self._progress[0] != self.session.version:
-            self._progress = self.session.version, progress_now(self.session)
-        return self._progress[1]
+    def progress(self, person: str) -> messages.Progress:
+        """How far the session has come; the lock is held.
+
+        The groups are computed once for each state of the session. Where that takes long, they may be a little old: no
+        more than a tenth of the time goes into them.
+        """
+        last, session = self._progress, self.session
+        if last is None or last.is_old(session.version, self.clock()):
+            began = time.thread_time()
+            message = Renderer(session).progress(progress_now(session))
+            last = self._progress = _Computed(session.version, message, time.thread_time() - began, self.clock())
+        recent = [event for event in islice(reversed(session.log.values()), LOOKED_BACK) if event.annotator == person]
+        speed = answers_per_minute(recent[::-1])
+        return last.message.model_copy(update={"answers": session.n_answers, "per_minute": speed})
 
     def position_of(self, item: str) -> int:
         if item not in self.session.position:
@@ -58,6 +79,17 @@ class Labelling:
             if group.id == number:
                 return group
         raise HTTPException(404, "The group is not there any more; load the page again.")
+
+
+@dataclass(frozen=True)
+class _Computed:
+    version: int
+    message: messages.Progress
+    seconds: float  # that it took
+    at: float
+
+    def is_old(self, version: int, now: float) -> bool:
+        return version != self.version and (self.seconds < QUICK or now - self.at > 10 * self.seconds)
 
 
 def labelling_of(request: Request) -> Labelling:
@@ -116,7 +148,7 @@ def post_answers(here: Here, person: Person, sent: messages.Answers) -> messages
         shown = Renderer(session)
         return messages.Saved(
             saved=[answer.id for answer in sent.answers],
-            progress=shown.progress(here.progress(), person),
+            progress=here.progress(person),
             question=shown.question(asking),
         )
 
@@ -151,7 +183,7 @@ def get_history(here: Here, person: Person, limit: Limit = 60) -> messages.Histo
 def get_progress(here: Here, person: Person) -> messages.Progress:
     with here.session.lock:
         here.session.catch_up()
-        return Renderer(here.session).progress(here.progress(), person)
+        return here.progress(person)
 
 
 @router.get("/items/{item}")
@@ -200,7 +232,7 @@ def change_group(here: Here, person: Person, group: GroupId, change: messages.Gr
         said["finished"] = str(int(change.finished))
     with here.session.lock:
         mark_group(here.session, person, here.group(group), said)
-        return Renderer(here.session).progress(here.progress(), person)
+        return here.progress(person)
 
 
 @router.get("/contradictions")
@@ -218,7 +250,10 @@ def _suspects(session: LabellingSession, person: str) -> Iterator[messages.Suspe
             number = as_number(event)
             if number is None or _was_looked_at(event) or (event.annotator != person and person in given):
                 continue
-            links = [messages.Link(left=shown.item(a), right=shown.item(b), answer=int(same)) for a, b, same in chain]
+            links = [
+                messages.Link(left=shown.item(int(a)), right=shown.item(int(b)), answer=1 if same else 0)
+                for a, b, same in chain
+            ]
             left, right = shown.item(session.place[event.left]), shown.item(session.place[event.right])
             yield messages.Suspect(
                 id=UUID(event.id),

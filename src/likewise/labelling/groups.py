@@ -65,7 +65,7 @@ def groups_now(session: LabellingSession) -> list[GroupNow]:
 
 def progress_now(session: LabellingSession) -> ProgressNow:
     chooser, groups = session.chooser, groups_now(session)
-    told = sum(len(given) for given in session.answers.values())
+    told = session.n_answers
     accuracy, forecast = (chooser.accuracy(), chooser.forecast(TARGET)) if told else (None, None)
     return ProgressNow(
         answers=told,

@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import cached_property
+from typing import Literal
 from uuid import UUID
 
 import numpy as np
 from numpy.typing import NDArray
 
 from likewise.labelling import messages
-from likewise.labelling.groups import SHOWN, TARGET, GroupNow, ProgressNow, answers_per_minute
+from likewise.labelling.groups import SHOWN, TARGET, GroupNow, ProgressNow
 from likewise.labelling.session import Asked, Asking, LabellingSession
 from likewise.labelling.shown_items import ItemGone
 from likewise.pairs.store import Event
-
-LOOKED_BACK = 200  # events over which a person's speed is counted
 
 
 class Renderer:
@@ -22,7 +22,10 @@ class Renderer:
 
     def __init__(self, session: LabellingSession) -> None:
         self.session = session
-        self.labels: NDArray[np.int64] = np.asarray(session.chooser.labels_)
+
+    @cached_property
+    def labels(self) -> NDArray[np.int64]:
+        return np.asarray(self.session.chooser.labels_)
 
     def item(self, position: int) -> messages.Item:
         items = self.session.items
@@ -42,11 +45,20 @@ class Renderer:
         return [self.item(int(each)) for each in positions]
 
     def branch(self, asked: Asked | None) -> messages.Branch | None:
-        return None if asked is None else messages.Branch(**self._pair(asked))
+        if asked is None:
+            return None
+        left, right = self.item(asked.first[0]), self.item(asked.others[0])
+        return messages.Branch(id=UUID(asked.id), left=left, right=right, why=asked.why, kind=asked.kind)
 
     def pair(self, asking: Asking) -> messages.PairQuestion:
-        then = messages.Branches(same=self.branch(asking.same), different=self.branch(asking.different))
-        return messages.PairQuestion(**self._pair(asking.asked), then=then)
+        asked, then = (
+            asking.asked,
+            messages.Branches(same=self.branch(asking.same), different=self.branch(asking.different)),
+        )
+        left, right = self.item(asked.first[0]), self.item(asked.others[0])
+        return messages.PairQuestion(
+            id=UUID(asked.id), left=left, right=right, why=asked.why, kind=asked.kind, then=then
+        )
 
     def question(
         self, asking: Asking | None
@@ -74,8 +86,8 @@ class Renderer:
             finished=group.finished,
         )
 
-    def progress(self, now: ProgressNow, person: str) -> messages.Progress:
-        own = [event for event in list(self.session.log.values())[-LOOKED_BACK:] if event.annotator == person]
+    def progress(self, now: ProgressNow) -> messages.Progress:
+        """For nobody yet: the answers per minute are a person's own."""
         interval = None
         if now.accuracy is not None:
             estimate, low, high = now.accuracy
@@ -85,7 +97,7 @@ class Renderer:
             forecast = messages.Forecast(target=TARGET, low=now.forecast[0], high=now.forecast[1])
         return messages.Progress(
             answers=now.answers,
-            per_minute=answers_per_minute(own),
+            per_minute=0.0,
             classes=now.classes,
             accuracy=interval,
             forecast=forecast,
@@ -106,10 +118,6 @@ class Renderer:
             at=event.at.isoformat(),
         )
 
-    def _pair(self, asked: Asked) -> dict[str, object]:
-        left, right = self.item(asked.first[0]), self.item(asked.others[0])
-        return {"id": UUID(asked.id), "left": left, "right": right, "why": asked.why, "kind": asked.kind}
 
-
-def as_number(event: Event) -> int | None:
-    return {"same": 1, "different": 0}.get(event.answer)
+def as_number(event: Event) -> Literal[0, 1] | None:
+    return 1 if event.answer == "same" else 0 if event.answer == "different" else None

@@ -154,6 +154,11 @@ class LabellingSession:
             self.answers.setdefault(pair, {})[event.annotator] = event
             self.chooser.tell(*pair, TOLD[event.answer], annotator=event.annotator)
 
+    @property
+    def n_answers(self) -> int:
+        """How many answers are in force."""
+        return sum(map(len, self.answers.values()))
+
     def answer_of(self, person: str, pair: Pair) -> Event | None:
         """What a person says of a pair now."""
         return self.answers.get(pair, {}).get(person)
