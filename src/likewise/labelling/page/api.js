@@ -24,7 +24,8 @@ async function call(path, options = {}) {
     content = {};
   }
   if (response.ok) return content;
-  const sentence = typeof content.detail === "string" ? content.detail : `The server refused this (${response.status}).`;
+  const sentence =
+    typeof content.detail === "string" ? content.detail : `The server refused this (${response.status}).`;
   if (response.status >= 500 || response.status === 429 || response.status === 408) throw new Unreachable(sentence);
   throw new Refusal(response.status, sentence);
 }

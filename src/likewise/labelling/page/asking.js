@@ -87,7 +87,13 @@ export class Asking {
     const mode = MODES[question.mode];
     const latency = Math.min(3600, (performance.now() - this.since) / 1000);
     const events = mode.pairs(question, value, this.screen).map((each) => ({
-      id: uuid(), question: question.id, ...each, latency, supersedes: null, withdraw: false, kind: question.kind ?? null,
+      id: uuid(),
+      question: question.id,
+      ...each,
+      latency,
+      supersedes: null,
+      withdraw: false,
+      kind: question.kind ?? null,
     }));
     this.words = mode.describe(value, this.screen);
     const turn = this.close();
@@ -141,8 +147,15 @@ export class Asking {
     const newest = answers[0];
     const screenful = newest.question ? answers.filter((each) => each.question === newest.question) : [newest];
     const events = screenful.map((each) => ({
-      id: uuid(), question: each.question, left: each.left.id, right: each.right.id, answer: each.answer,
-      latency: 0, supersedes: each.id, withdraw: true, kind: null,
+      id: uuid(),
+      question: each.question,
+      left: each.left.id,
+      right: each.right.id,
+      answer: each.answer,
+      latency: 0,
+      supersedes: each.id,
+      withdraw: true,
+      kind: null,
     }));
     const response = await this.outbox.send(null, events);
     if (response === null || turn !== this.turn) return;
@@ -159,7 +172,17 @@ function again(answers) {
   const id = question ?? uuid();
   const why = "You took back your answer to this question.";
   const before = answers.map((each) => each.answer);
-  if (mode === "grid") return { id, mode, kind: mode, anchor: [left], candidates: answers.map((each) => each.right), why, before };
-  if (mode === "strip") return { id, mode, kind: mode, item: left, representatives: answers.map((each) => ({ group: each.right.group, item: each.right })), why, before };
+  if (mode === "grid")
+    return { id, mode, kind: mode, anchor: [left], candidates: answers.map((each) => each.right), why, before };
+  if (mode === "strip")
+    return {
+      id,
+      mode,
+      kind: mode,
+      item: left,
+      representatives: answers.map((each) => ({ group: each.right.group, item: each.right })),
+      why,
+      before,
+    };
   return { id, mode: "pair", left, right, why, before, then: null };
 }

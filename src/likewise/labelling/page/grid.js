@@ -9,9 +9,17 @@ const STATES = { 1: "belongs", 0: "does not belong", null: "not sure" };
 
 export function controls(answer) {
   return [
-    h("button", { type: "button", class: "answer unsure", "data-answer": "unsure", onclick: () => answer("unsure") }, "Not sure about any"),
-    h("button", { type: "button", class: "answer same", "data-answer": "save", onclick: () => answer("save") },
-      h("span", { class: "tally" }, "All of them belong"), h("kbd", { "aria-hidden": "true" }, "Enter")),
+    h(
+      "button",
+      { type: "button", class: "answer unsure", "data-answer": "unsure", onclick: () => answer("unsure") },
+      "Not sure about any",
+    ),
+    h(
+      "button",
+      { type: "button", class: "answer same", "data-answer": "save", onclick: () => answer("save") },
+      h("span", { class: "tally" }, "All of them belong"),
+      h("kbd", { "aria-hidden": "true" }, "Enter"),
+    ),
   ];
 }
 
@@ -25,8 +33,20 @@ export function prepare(question, context) {
   };
   const name = (i) => `Item ${i + 1}, ${STATES[marks[i]]}`;
   const cards = question.candidates.map((item, i) =>
-    h("button", { type: "button", class: "candidate", "data-item": item.id, "aria-pressed": "false", onclick: () => mark(i, marks[i] === 1 ? 0 : 1) },
-      show(item, ""), h("span", { class: "cross", "aria-hidden": "true" }), h("kbd", { "aria-hidden": "true" }, KEYS[i] ?? "")));
+    h(
+      "button",
+      {
+        type: "button",
+        class: "candidate",
+        "data-item": item.id,
+        "aria-pressed": "false",
+        onclick: () => mark(i, marks[i] === 1 ? 0 : 1),
+      },
+      show(item, ""),
+      h("span", { class: "cross", "aria-hidden": "true" }),
+      h("kbd", { "aria-hidden": "true" }, KEYS[i] ?? ""),
+    ),
+  );
   const mark = (i, value) => {
     marks[i] = value;
     draw(i);
@@ -38,10 +58,20 @@ export function prepare(question, context) {
     cards[i].setAttribute("aria-label", name(i));
   };
   cards.forEach((_, i) => draw(i));
-  const anchors = question.anchor.map((item, i) => h("div", { class: "item", "data-item": item.id }, show(item, `Item ${i + 1} of the class`)));
-  const element = h("div", { class: "grid-mode" },
-    h("div", { class: "anchor", role: "group", "aria-label": "These belong together" }, h("p", {}, "These belong together"), h("div", { class: "anchors" }, anchors)),
-    h("div", { class: "candidates", role: "group", "aria-label": "Do these belong to them?" }, cards));
+  const anchors = question.anchor.map((item, i) =>
+    h("div", { class: "item", "data-item": item.id }, show(item, `Item ${i + 1} of the class`)),
+  );
+  const element = h(
+    "div",
+    { class: "grid-mode" },
+    h(
+      "div",
+      { class: "anchor", role: "group", "aria-label": "These belong together" },
+      h("p", {}, "These belong together"),
+      h("div", { class: "anchors" }, anchors),
+    ),
+    h("div", { class: "candidates", role: "group", "aria-label": "Do these belong to them?" }, cards),
+  );
   return { element, ready: Promise.all(ready), marks, mark, cards };
 }
 
@@ -54,7 +84,11 @@ export function tally(prepared) {
 
 export function pairs(question, value, prepared) {
   const first = question.anchor[0].id;
-  return question.candidates.map((item, i) => ({ left: first, right: item.id, answer: value === "unsure" ? null : prepared.marks[i] }));
+  return question.candidates.map((item, i) => ({
+    left: first,
+    right: item.id,
+    answer: value === "unsure" ? null : prepared.marks[i],
+  }));
 }
 
 export const branch = () => null;
@@ -66,8 +100,10 @@ export function describe(value, prepared) {
 export function key(event, letters, prepared) {
   const at = prepared.cards.indexOf(document.activeElement);
   const digit = KEYS.indexOf(event.key);
-  if (digit >= 0 && digit < prepared.cards.length) return void prepared.mark(digit, prepared.marks[digit] === 1 ? 0 : 1);
-  if (letters && event.key.toLowerCase() === "u" && at >= 0) return void prepared.mark(at, prepared.marks[at] === null ? 1 : null);
+  if (digit >= 0 && digit < prepared.cards.length)
+    return void prepared.mark(digit, prepared.marks[digit] === 1 ? 0 : 1);
+  if (letters && event.key.toLowerCase() === "u" && at >= 0)
+    return void prepared.mark(at, prepared.marks[at] === null ? 1 : null);
   const step = { ArrowRight: 1, ArrowLeft: -1, ArrowDown: columns(prepared), ArrowUp: -columns(prepared) }[event.key];
   if (step) {
     const next = at < 0 ? 0 : at + step;

@@ -16,7 +16,13 @@ export function draw(progress, on) {
   groups = progress.groups;
   const list = one("#groups");
   const elements = groups.map((group) => {
-    const drawn = JSON.stringify([group.name, group.size, group.pure, group.finished, group.items.map((item) => item.id)]);
+    const drawn = JSON.stringify([
+      group.name,
+      group.size,
+      group.pure,
+      group.finished,
+      group.items.map((item) => item.id),
+    ]);
     const before = cards.get(group.id);
     if (before?.drawn === drawn) return before.element;
     const element = card(group, on);
@@ -33,11 +39,31 @@ export function draw(progress, on) {
 
 function card(group, on) {
   const marks = [group.pure ? "pure" : null, group.finished ? "finished" : null].filter(Boolean);
-  const element = h("li", { class: "card", draggable: true, "data-group": String(group.id) },
-    h("button", { type: "button", class: "open", onclick: () => open(group.id, on), "aria-label": [nameOf(group), count(group.size, "item"), ...marks].join(", ") },
-      h("span", { class: "mosaic" }, group.items.slice(0, 4).map((item) => thumbnail(item, ""))),
+  const element = h(
+    "li",
+    { class: "card", draggable: true, "data-group": String(group.id) },
+    h(
+      "button",
+      {
+        type: "button",
+        class: "open",
+        onclick: () => open(group.id, on),
+        "aria-label": [nameOf(group), count(group.size, "item"), ...marks].join(", "),
+      },
+      h(
+        "span",
+        { class: "mosaic" },
+        group.items.slice(0, 4).map((item) => thumbnail(item, "")),
+      ),
       h("span", { class: "name" }, nameOf(group)),
-      h("span", { class: "size" }, count(group.size, "item"), marks.map((mark) => h("span", { class: "mark" }, mark)))));
+      h(
+        "span",
+        { class: "size" },
+        count(group.size, "item"),
+        marks.map((mark) => h("span", { class: "mark" }, mark)),
+      ),
+    ),
+  );
   element.addEventListener("dragstart", (event) => {
     event.dataTransfer.setData("text/plain", String(group.id));
     event.dataTransfer.effectAllowed = "move";
@@ -87,20 +113,67 @@ async function open(id, on) {
     }
   };
   const check = (name, field, about) =>
-    h("label", { class: "check" }, h("input", { type: "checkbox", checked: Boolean(group[field]), onchange: (event) => change({ [field]: event.target.checked }) }), h("span", {}, h("strong", {}, name), ` ${about}`));
+    h(
+      "label",
+      { class: "check" },
+      h("input", {
+        type: "checkbox",
+        checked: Boolean(group[field]),
+        onchange: (event) => change({ [field]: event.target.checked }),
+      }),
+      h("span", {}, h("strong", {}, name), ` ${about}`),
+    );
   const others = groups.filter((each) => each.id !== id);
-  const choice = h("select", { id: "merge-with" }, others.map((each) => h("option", { value: String(each.id) }, `${nameOf(each)} (${each.size})`)));
+  const choice = h(
+    "select",
+    { id: "merge-with" },
+    others.map((each) => h("option", { value: String(each.id) }, `${nameOf(each)} (${each.size})`)),
+  );
   dialog.replaceChildren(
-    h("header", {}, h("h2", { id: "group-title" }, nameOf(group)), h("p", { class: "hint" }, count(group.size, "item"))),
-    h("div", { class: "items", tabindex: "0", role: "group", "aria-label": "Items of the class" }, items.map((item, i) => thumbnail(item, `Item ${i + 1}`))),
-    h("label", { class: "field" }, "Name", h("input", { type: "text", id: "group-name", maxlength: "100", value: group.name ?? "", autocomplete: "off",
-      onchange: (event) => change({ name: event.target.value.trim() }) })),
+    h(
+      "header",
+      {},
+      h("h2", { id: "group-title" }, nameOf(group)),
+      h("p", { class: "hint" }, count(group.size, "item")),
+    ),
+    h(
+      "div",
+      { class: "items", tabindex: "0", role: "group", "aria-label": "Items of the class" },
+      items.map((item, i) => thumbnail(item, `Item ${i + 1}`)),
+    ),
+    h(
+      "label",
+      { class: "field" },
+      "Name",
+      h("input", {
+        type: "text",
+        id: "group-name",
+        maxlength: "100",
+        value: group.name ?? "",
+        autocomplete: "off",
+        onchange: (event) => change({ name: event.target.value.trim() }),
+      }),
+    ),
     check("Pure:", "pure", "every item shown belongs here."),
     check("Finished:", "finished", "ask no more about it."),
     others.length
-      ? h("div", { class: "field" }, h("label", { for: "merge-with" }, "Merge with"), h("div", { class: "row" }, choice,
-          h("button", { type: "button", id: "merge", onclick: () => (dialog.close(), merge(id, Number(choice.value), on)) }, "Merge")))
+      ? h(
+          "div",
+          { class: "field" },
+          h("label", { for: "merge-with" }, "Merge with"),
+          h(
+            "div",
+            { class: "row" },
+            choice,
+            h(
+              "button",
+              { type: "button", id: "merge", onclick: () => (dialog.close(), merge(id, Number(choice.value), on)) },
+              "Merge",
+            ),
+          ),
+        )
       : null,
-    h("button", { type: "button", class: "primary", onclick: () => dialog.close() }, "Close"));
+    h("button", { type: "button", class: "primary", onclick: () => dialog.close() }, "Close"),
+  );
   dialog.showModal();
 }

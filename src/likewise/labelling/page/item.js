@@ -15,7 +15,9 @@ export function widthFor(pixels) {
 export function picture(item, width, name) {
   const image = h("img", { alt: name, draggable: false, decoding: "sync" });
   image.addEventListener("load", () => image.classList.toggle("pixels", image.naturalWidth <= SMALL));
-  image.addEventListener("error", () => image.replaceWith(h("p", { class: "missing" }, `${name}: this picture cannot be shown.`)));
+  image.addEventListener("error", () =>
+    image.replaceWith(h("p", { class: "missing" }, `${name}: this picture cannot be shown.`)),
+  );
   image.src = imageAddress(item, width);
   return { element: image, ready: image.decode().catch(() => null) };
 }
@@ -25,7 +27,9 @@ export function text(runs) {
 }
 
 export function fields(values) {
-  const rows = Object.entries(values).map(([name, value]) => h("div", {}, h("dt", {}, name), h("dd", {}, written(value))));
+  const rows = Object.entries(values).map(([name, value]) =>
+    h("div", {}, h("dt", {}, name), h("dd", {}, written(value))),
+  );
   return h("dl", { class: "fields" }, rows);
 }
 
@@ -37,6 +41,10 @@ export function written(value) {
 // An item in little: for groups, grids and chains.
 export function thumbnail(item, name, width = 128) {
   if (item.image) return picture(item, width, name).element;
-  const content = item.text ?? Object.entries(item.fields ?? {}).map(([key, value]) => `${key}: ${written(value)}`).join(", ");
+  const content =
+    item.text ??
+    Object.entries(item.fields ?? {})
+      .map(([key, value]) => `${key}: ${written(value)}`)
+      .join(", ");
   return h("span", { class: "snippet" }, content);
 }

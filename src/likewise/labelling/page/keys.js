@@ -15,7 +15,10 @@ export function watch(asking, context, asks) {
   one("#undo").addEventListener("click", () => asking.undo());
   one("#why-button").addEventListener("click", why);
   // A click with the mouse leaves the focus where it is, so that the space bar means "not sure" afterwards.
-  one("#stage").addEventListener("mousedown", (event) => event.target.closest(".answers button, .under button") && event.preventDefault());
+  one("#stage").addEventListener(
+    "mousedown",
+    (event) => event.target.closest(".answers button, .under button") && event.preventDefault(),
+  );
 
   let peeking = false;
   document.addEventListener("keydown", (event) => {
@@ -24,7 +27,7 @@ export function watch(asking, context, asks) {
     if (!asks()) return;
     const pressed = event.key.toLowerCase();
     if (pressed === "backspace") return void (event.preventDefault(), asking.undo());
-    if (letters.checked && pressed === "g") return void (peeking = !peeking, peekAll(one("#view"), peeking));
+    if (letters.checked && pressed === "g") return void ((peeking = !peeking), peekAll(one("#view"), peeking));
     if (letters.checked && pressed === "w") return why();
     if (letters.checked && pressed === "z") return context.zoom();
     if (event.key === "?") return one("#help").showModal();

@@ -9,9 +9,21 @@ export function draw(state, begin) {
   const host = one("#learn");
   const running = state.state === "running";
   host.replaceChildren(
-    h("button", { type: "button", id: "learn-button", class: "wide", disabled: running, onclick: begin }, running ? "Learning…" : state.state === "done" ? "Learn again" : "Learn from the answers"),
-    h("p", { class: "hint", role: "status", id: "learn-line" }, state.line ?? (state.state === "idle" ? "Trains a classifier and writes its report. You can go on answering." : "")),
-    ...(state.report ? [h("a", { class: "report", href: "/report", target: "_blank", rel: "noopener" }, "Open the report")] : []));
+    h(
+      "button",
+      { type: "button", id: "learn-button", class: "wide", disabled: running, onclick: begin },
+      running ? "Learning…" : state.state === "done" ? "Learn again" : "Learn from the answers",
+    ),
+    h(
+      "p",
+      { class: "hint", role: "status", id: "learn-line" },
+      state.line ??
+        (state.state === "idle" ? "Trains a classifier and writes its report. You can go on answering." : ""),
+    ),
+    ...(state.report
+      ? [h("a", { class: "report", href: "/report", target: "_blank", rel: "noopener" }, "Open the report")]
+      : []),
+  );
 }
 
 // Follows a run until it ends; begin is the button's action.

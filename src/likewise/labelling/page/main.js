@@ -72,7 +72,9 @@ function shown({ screen, mode }) {
   one("#why-button").hidden = !question.why;
   one("#why-button").setAttribute("aria-expanded", "false");
   one("#stage").dataset.question = question.id;
-  note(question.note ?? (question.before && mode === "pair" ? `You said ${MODES.pair.describe(question.before[0])}.` : ""));
+  note(
+    question.note ?? (question.before && mode === "pair" ? `You said ${MODES.pair.describe(question.before[0])}.` : ""),
+  );
   changed();
   if (document.activeElement?.closest(".modes")) one("#stage").focus({ preventScroll: true });
 }
@@ -86,8 +88,16 @@ function finished(sentence) {
   select(view);
   delete one("#stage").dataset.question;
   one("#answers").replaceChildren();
-  one("#view").replaceChildren(h("div", { class: "nothing" }, h("p", {}, sentence),
-    view === "pair" ? null : h("button", { type: "button", class: "primary", onclick: () => asking.begin("pair") }, "Go on with pairs")));
+  one("#view").replaceChildren(
+    h(
+      "div",
+      { class: "nothing" },
+      h("p", {}, sentence),
+      view === "pair"
+        ? null
+        : h("button", { type: "button", class: "primary", onclick: () => asking.begin("pair") }, "Go on with pairs"),
+    ),
+  );
   one("#why-button").hidden = true;
   say(sentence);
 }
@@ -117,7 +127,9 @@ function go(next) {
   one("#question").textContent = "Doubtful answers";
   delete one("#stage").dataset.question;
   asking.words = "checked";
-  return contradictions.draw(one("#view"), outbox, session, { count: doubtful, said: say, waiting }).catch((error) => trouble(error.message));
+  return contradictions
+    .draw(one("#view"), outbox, session, { count: doubtful, said: say, waiting })
+    .catch((error) => trouble(error.message));
 }
 
 function doubtful(number) {
@@ -152,7 +164,13 @@ async function start() {
     answer: (value) => asking.answer(value),
     changed,
   };
-  asking = new Asking(outbox, context, { shown, finished, waiting, said: say, busy: (on) => one("#stage").setAttribute("aria-busy", String(on)) });
+  asking = new Asking(outbox, context, {
+    shown,
+    finished,
+    waiting,
+    said: say,
+    busy: (on) => one("#stage").setAttribute("aria-busy", String(on)),
+  });
   keys.watch(asking, context, () => view !== "inbox");
   swipe.watch(one("#view"), (value) => view === "pair" && asking.answer(value));
   tabs.addEventListener("message", ({ data }) => (update(data.progress), asking.answeredElsewhere(data.pairs)));

@@ -38,10 +38,12 @@ export class Outbox {
       // A full or forbidden storage only means that a closed browser forgets what the server has not saved yet.
     }
     this.pending += 1;
-    const sent = this.last.then(() => this.deliver(mode, events)).finally(() => {
-      this.pending -= 1;
-      localStorage.removeItem(key);
-    });
+    const sent = this.last
+      .then(() => this.deliver(mode, events))
+      .finally(() => {
+        this.pending -= 1;
+        localStorage.removeItem(key);
+      });
     this.last = sent.catch(() => null);
     return sent;
   }

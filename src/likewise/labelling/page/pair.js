@@ -9,8 +9,12 @@ export const title = "Same or different?";
 
 export function controls(answer) {
   const button = (name, value, key, kind) =>
-    h("button", { type: "button", class: `answer ${kind}`, "data-answer": kind, onclick: () => answer(value) },
-      h("span", {}, name), h("kbd", { "aria-hidden": "true" }, key));
+    h(
+      "button",
+      { type: "button", class: `answer ${kind}`, "data-answer": kind, onclick: () => answer(value) },
+      h("span", {}, name),
+      h("kbd", { "aria-hidden": "true" }, key),
+    );
   return [
     button("Different", 0, "←", "different"),
     button("Not sure", null, "space", "unsure"),
@@ -26,16 +30,31 @@ export function prepare(question, context) {
     return { element: rows(left, right, context), ready: Promise.resolve() };
   }
   const texts = left.text !== null && right.text !== null ? differences(left.text, right.text) : [];
-  const figures = [["First item", left, texts[0]], ["Second item", right, texts[1]]].map(([name, item, runs]) => {
+  const figures = [
+    ["First item", left, texts[0]],
+    ["Second item", right, texts[1]],
+  ].map(([name, item, runs]) => {
     const figure = h("figure", { class: "item", "aria-label": name });
     if (item.image) {
       const shown = picture(item, widthFor(context.boxWidth()), name);
-      figure.append(h("button", { type: "button", class: "picture", "aria-label": `${name}, zoom`, onclick: context.zoom }, shown.element));
+      figure.append(
+        h(
+          "button",
+          { type: "button", class: "picture", "aria-label": `${name}, zoom`, onclick: context.zoom },
+          shown.element,
+        ),
+      );
       waits.push(shown.ready);
     }
     if (item.text !== null) {
       const length = item.text.length > 600 ? "long" : item.text.length > 160 ? "medium" : "short";
-      figure.append(h("div", { class: `text ${length}`, tabindex: "0", role: "group", "aria-label": `${name}, text` }, text(runs ?? [[item.text, false]])));
+      figure.append(
+        h(
+          "div",
+          { class: `text ${length}`, tabindex: "0", role: "group", "aria-label": `${name}, text` },
+          text(runs ?? [[item.text, false]]),
+        ),
+      );
     }
     if (item.fields) figure.append(allFields(item.fields));
     watchGroup(figure, item, context);
@@ -49,20 +68,31 @@ export function prepare(question, context) {
 function rows(left, right, context) {
   const names = [...new Set([...Object.keys(left.fields), ...Object.keys(right.fields)])];
   const lines = names.map((name) => {
-    const a = written(left.fields[name]), b = written(right.fields[name]);
+    const a = written(left.fields[name]),
+      b = written(right.fields[name]);
     const differs = a !== b;
     const [runsA, runsB] = differs ? differences(a, b) : [[[a, false]], [[b, false]]];
-    return h("tr", { class: differs ? "differs" : null },
+    return h(
+      "tr",
+      { class: differs ? "differs" : null },
       h("th", { scope: "row" }, name, differs ? h("span", { class: "unseen" }, " (differs)") : null),
-      h("td", {}, text(runsA)), h("td", {}, text(runsB)));
+      h("td", {}, text(runsA)),
+      h("td", {}, text(runsB)),
+    );
   });
-  const heads = [["First item", left], ["Second item", right]].map(([name, item]) => {
+  const heads = [
+    ["First item", left],
+    ["Second item", right],
+  ].map(([name, item]) => {
     const head = h("th", { scope: "col", class: "item" }, name);
     watchGroup(head, item, context);
     return head;
   });
-  return h("div", { class: "pair rows", tabindex: "0", role: "group", "aria-label": "Two rows, field by field" },
-    h("table", {}, h("thead", {}, h("tr", {}, h("td", {}), heads)), h("tbody", {}, lines)));
+  return h(
+    "div",
+    { class: "pair rows", tabindex: "0", role: "group", "aria-label": "Two rows, field by field" },
+    h("table", {}, h("thead", {}, h("tr", {}, h("td", {}), heads)), h("tbody", {}, lines)),
+  );
 }
 
 export function pairs(question, value) {

@@ -29,14 +29,22 @@ export function watchGroup(element, item, context) {
 
 // Shows or hides the groups of all items in view.
 export function peekAll(host, on) {
-  for (const element of host.querySelectorAll(".item")) element.dispatchEvent(new CustomEvent("likewise-peek", { detail: on }));
+  for (const element of host.querySelectorAll(".item"))
+    element.dispatchEvent(new CustomEvent("likewise-peek", { detail: on }));
 }
 
 function show(element, item, context) {
   if (element.querySelector(".peek")) return;
   const group = context.groups().find((each) => each.id === item.group);
   const content = group
-    ? [h("strong", {}, group.name || `Class ${group.id + 1}`), h("span", { class: "strip-of-items" }, group.items.slice(0, 6).map((each) => thumbnail(each, "")))]
+    ? [
+        h("strong", {}, group.name || `Class ${group.id + 1}`),
+        h(
+          "span",
+          { class: "strip-of-items" },
+          group.items.slice(0, 6).map((each) => thumbnail(each, "")),
+        ),
+      ]
     : ["Not in a class yet"];
   element.append(h("div", { class: "peek", role: "status" }, content));
 }

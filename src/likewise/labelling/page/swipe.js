@@ -22,11 +22,15 @@ export function watch(host, answer) {
   });
   host.addEventListener("pointerup", (event) => {
     if (!start) return;
-    const x = event.clientX - start.x, y = event.clientY - start.y;
+    const x = event.clientX - start.x,
+      y = event.clientY - start.y;
     const swiped = Math.abs(x) > ENOUGH && Math.abs(x) > 1.5 * Math.abs(y);
     reset();
     if (!swiped) return;
-    host.addEventListener("click", (click) => (click.preventDefault(), click.stopPropagation()), { capture: true, once: true });
+    host.addEventListener("click", (click) => (click.preventDefault(), click.stopPropagation()), {
+      capture: true,
+      once: true,
+    });
     setTimeout(() => host.dispatchEvent(new MouseEvent("click")), 0); // uses that listener up where no click follows the swipe
     answer(x > 0 ? 1 : 0);
   });

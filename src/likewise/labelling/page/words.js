@@ -10,7 +10,8 @@ export function common(a, b) {
   const inB = new Array(b.length).fill(false);
   let start = 0;
   while (start < a.length && start < b.length && a[start] === b[start]) inA[start] = inB[start++] = true;
-  let endA = a.length, endB = b.length;
+  let endA = a.length,
+    endB = b.length;
   while (endA > start && endB > start && a[endA - 1] === b[endB - 1]) inA[--endA] = inB[--endB] = true;
   if (endA - start > LIMIT || endB - start > LIMIT) {
     const [wordsA, wordsB] = [new Set(a), new Set(b)]; // too long for the table: words that the other has anywhere
@@ -26,7 +27,7 @@ export function common(a, b) {
       length[at] = a[i] === b[j] ? length[at + width + 1] + 1 : Math.max(length[at + width], length[at + 1]);
     }
   }
-  for (let i = start, j = start; i < endA && j < endB; ) {
+  for (let i = start, j = start; i < endA && j < endB;) {
     const at = (i - start) * width + (j - start);
     if (a[i] === b[j]) inA[i++] = inB[j++] = true;
     else if (length[at + width] >= length[at + 1]) i++;
@@ -37,7 +38,8 @@ export function common(a, b) {
 
 // Both texts as runs: [[text, differs], ...]. Upper and lower case count as equal.
 export function differences(left, right) {
-  const a = split(left), b = split(right);
+  const a = split(left),
+    b = split(right);
   const lower = (words) => words.map((word) => word.trim().toLowerCase());
   const [inA, inB] = common(lower(a), lower(b));
   return [runs(a, inA), runs(b, inB)];
