@@ -59,6 +59,9 @@ def test_holding_an_item_shows_its_group(serve: Serve, labeller: Serve) -> None:
     ann.page.wait_for_selector("#view .peek")
     finger.send("Input.dispatchTouchEvent", {"type": "touchEnd", "touchPoints": []})
     ann.page.wait_for_selector("#view .peek", state="detached")
+    assert not ann.page.is_visible("#zoom")  # a hold is no tap
+    ann.page.locator("#view .picture").first.tap()
+    ann.page.wait_for_selector("#zoom[open]")
 
 
 def test_by_keys_alone(serve: Serve, labeller: Serve) -> None:

@@ -158,7 +158,11 @@ export class Asking {
       kind: null,
     }));
     const response = await this.outbox.send(null, events);
-    if (response === null || turn !== this.turn) return;
+    if (turn !== this.turn) return;
+    if (response === null) {
+      this.open = this.screen !== null;
+      return;
+    }
     this.merging = [];
     this.prepared.clear();
     await this.next(again(screenful.reverse()), null);

@@ -76,6 +76,7 @@ function shown({ screen, mode }) {
     question.note ?? (question.before && mode === "pair" ? `You said ${MODES.pair.describe(question.before[0])}.` : ""),
   );
   changed();
+  one("#next").textContent = mode === "pair" ? MODES.pair.spoken(question) : MODES[mode].title;
   if (document.activeElement?.closest(".modes")) one("#stage").focus({ preventScroll: true });
 }
 
@@ -176,7 +177,7 @@ async function start() {
   tabs.addEventListener("message", ({ data }) => (update(data.progress), asking.answeredElsewhere(data.pairs)));
   await Promise.all(outbox.resend());
   await asking.begin("pair");
-  update(await api.progress());
+  update(await api.patiently(api.progress, waiting));
   contradictions.look(doubtful);
   await learn.follow(beginLearning, { said: () => null, waiting });
 }

@@ -6,6 +6,7 @@ import { watchGroup } from "./peek.js";
 import { differences, unlike } from "./words.js";
 
 export const title = "Same or different?";
+const SPOKEN = 500; // letters of each item
 
 export function controls(answer) {
   const button = (name, value, key, kind) =>
@@ -93,6 +94,19 @@ function rows(left, right, context) {
     { class: "pair rows", tabindex: "0", role: "group", "aria-label": "Two rows, field by field" },
     h("table", {}, h("thead", {}, h("tr", {}, h("td", {}), heads)), h("tbody", {}, lines)),
   );
+}
+
+// What a screen reader says of a question; pictures cannot be described without giving an answer away.
+export function spoken({ left, right }) {
+  const content = (item) =>
+    item.text ??
+    Object.entries(item.fields ?? {})
+      .map(([name, value]) => `${name} ${written(value)}`)
+      .join(", ");
+  const [first, second] = [content(left), content(right)];
+  return first && second
+    ? `First: ${first.slice(0, SPOKEN)}. Second: ${second.slice(0, SPOKEN)}.`
+    : "Two more pictures.";
 }
 
 export function pairs(question, value) {

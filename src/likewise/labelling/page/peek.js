@@ -9,19 +9,31 @@ const HOLD = 400;
 export function watchGroup(element, item, context) {
   element.dataset.item = item.id;
   let timer = null;
+  let finger = null; // where it was put down
+  let held = false; // whether the last touch was long enough to show the group
   const stop = () => {
     clearTimeout(timer);
-    timer = null;
+    timer = finger = null;
     element.querySelector(".peek")?.remove();
   };
   const begin = (wait) => {
-    if (timer === null) timer = setTimeout(() => show(element, item, context), wait);
+    timer ??= setTimeout(() => {
+      held = finger !== null;
+      show(element, item, context);
+    }, wait);
   };
-  // A mouse that merely rests where the next item appears has not asked for anything: it must move first.
   element.addEventListener("pointermove", (event) => {
+    // A mouse that merely rests where the next item appears has not asked for anything: it must move first.
     if (event.pointerType === "mouse" && (event.movementX || event.movementY)) begin(HOVER);
+    if (finger && Math.hypot(event.clientX - finger.x, event.clientY - finger.y) > 10) stop(); // it swipes
   });
-  element.addEventListener("pointerdown", (event) => event.pointerType !== "mouse" && begin(HOLD));
+  element.addEventListener("pointerdown", (event) => {
+    held = false;
+    if (event.pointerType === "mouse") return;
+    finger = { x: event.clientX, y: event.clientY };
+    begin(HOLD);
+  });
+  element.addEventListener("click", (event) => held && event.stopPropagation(), true); // the end of a hold is no tap
   element.addEventListener("contextmenu", (event) => event.preventDefault()); // what a long touch opens
   for (const end of ["pointerleave", "pointerup", "pointercancel"]) element.addEventListener(end, stop);
   element.addEventListener("likewise-peek", (event) => (event.detail ? show(element, item, context) : stop()));
