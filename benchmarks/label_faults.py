@@ -1,6 +1,6 @@
 """The labelling server is killed, and no answer is lost or doubled: `python -m benchmarks.label_faults`.
 
-Twenty simulated people answer one question per second on a server of `likewise label`, on this machine alone. It is
+Twenty simulated people give one answer per second on a server of `likewise label`, on this machine alone. It is
 killed (SIGKILL) five times while answers are under way and started again with the same command. As the page does, a
 person who gets no acknowledgement sends the same answers again until there is one. One answer in ten is taken back.
 In the end the store must hold every event that was sent exactly once, as it was sent, and one answer in force for each
@@ -39,6 +39,7 @@ from likewise.storage.records import write_json
 PEOPLE, SECONDS, KILLS, SEED = 20, 600, 5, 0
 ITEMS, CLASSES = 200, 5
 UNDONE = 0.1  # the share of answers that is taken back
+ASKED = 0.2  # the share of answers to questions of the server; the others are about pairs that people choose
 PATIENCE = 120.0  # seconds to wait for a server that starts
 
 
@@ -167,52 +168,43 @@ def answer_questions(address: str, who: str, answers: int, pace: float, sent: Se
     """What one person does."""
     draw, begin = random.Random(seed), time.monotonic()
     try:
-        with httpx.Client(base_url=address.partition("?")[0], timeout=30) as client:
+        with httpx.Client(base_url=address.partition("?")[0], timeout=60) as client:
             ask(client, "GET", f"/?{address.partition('?')[2]}", sent)
-            question = ask(client, "GET", "/api/question", sent)["question"]
+            groups = ask(client, "GET", "/api/progress", sent)["groups"]
+            items = [item["id"] for group in groups for item in group["items"]]
             for number in range(answers):
                 wait = begin + number * pace - time.monotonic()
                 if pace and wait > 0:
                     time.sleep(wait)
-                question = answer(client, question, who, draw, sent)
-                if question is None:
-                    return
+                answer(client, items, who, draw, sent)
     except Exception as error:
         sent.wrong.append(f"{who}: {error!r}")
 
 
-def answer(client: httpx.Client, question: dict[str, Any], who: str, draw: random.Random, sent: Sent) -> Any:
-    """Answer one question, and take one in ten back; gives the next question."""
-    said, undone = draw.choice([1, 0, None]), draw.random() < UNDONE
-    event = {
-        "id": str(uuid.UUID(int=draw.getrandbits(128), version=4)),
-        "question": question["id"],
-        "left": question["left"]["id"],
-        "right": question["right"]["id"],
-        "answer": said,
-        "latency": 1.0,
-        "kind": question["kind"],
-    }
-    next_one = save(client, event, who, sent)
-    if undone:
-        again = {
-            "id": str(uuid.UUID(int=draw.getrandbits(128), version=4)),
-            "supersedes": event["id"],
-            "withdraw": True,
-        }
-        next_one = save(client, {**event, **again}, who, sent)
-    return next_one
+def answer(client: httpx.Client, items: Sequence[str], who: str, draw: random.Random, sent: Sent) -> None:
+    """Give one answer, and take one in ten back."""
+    left, right = draw.sample(items, 2)
+    event: dict[str, Any] = {"left": left, "right": right, "answer": draw.choice([1, 0, None]), "latency": 1.0}
+    if draw.random() < ASKED:
+        question = ask(client, "GET", "/api/question", sent)["question"]
+        if question is not None:
+            event |= {"question": question["id"], "kind": question["kind"] or None}
+            event |= {side: question[side]["id"] for side in ("left", "right")}
+    event["id"] = str(uuid.UUID(int=draw.getrandbits(128), version=4))
+    save(client, event, who, sent)
+    if draw.random() < UNDONE:
+        number = str(uuid.UUID(int=draw.getrandbits(128), version=4))
+        save(client, {**event, "id": number, "supersedes": event["id"], "withdraw": True}, who, sent)
 
 
-def save(client: httpx.Client, event: dict[str, Any], who: str, sent: Sent) -> Any:
+def save(client: httpx.Client, event: dict[str, Any], who: str, sent: Sent) -> None:
     kept = {1: "same", 0: "different", None: "not sure"}[event["answer"]]
     with sent.lock:
         sent.events[event["id"]] = who, "withdrawn" if event.get("withdraw") else kept
-    said = ask(client, "POST", "/api/answers", sent, {"answers": [event]})
+    said = ask(client, "POST", "/api/answers", sent, {"answers": [event], "mode": None})
     assert said["saved"] == [event["id"]]
     with sent.lock:
         sent.acknowledged.append(event["id"])
-    return said["question"]
 
 
 def ask(client: httpx.Client, method: str, path: str, sent: Sent, body: Any = None) -> Any:

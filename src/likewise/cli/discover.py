@@ -28,7 +28,7 @@ from likewise.cli.options import (
 )
 from likewise.cli.predict import prediction_rows, write_csv
 from likewise.cli.processes import take_part
-from likewise.cli.run import open_run
+from likewise.cli.run import class_sizes, items_in_words, next_commands, open_run, unused_outputs
 from likewise.cli.teacher import (
     Images,
     Teacher,
@@ -41,7 +41,6 @@ from likewise.cli.teacher import (
     read_similarity,
     saved_files,
 )
-from likewise.cli.words import class_sizes, items_in_words, next_commands, unused_outputs
 from likewise.errors import InputError
 
 if TYPE_CHECKING:

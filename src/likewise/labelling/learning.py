@@ -24,6 +24,7 @@ class Learner:
         self.state: State = "idle"
         self.line = ""  # the last that was printed
         self.report: Path | None = None
+        self.thread: threading.Thread | None = None  # that follows a run
         self._lock = threading.Lock()
         self._process: subprocess.Popen[str] | None = None
 
@@ -34,7 +35,8 @@ class Learner:
                 return
             answers = write_answers(store, self._next_run())
             self.state, self.line = "running", "Learning from the answers so far."
-            threading.Thread(target=self._run, args=(answers,), daemon=True).start()
+            self.thread = threading.Thread(target=self._run, args=(answers,), daemon=True)
+            self.thread.start()
 
     def stop(self) -> None:
         """End a run that is under way."""
@@ -44,9 +46,7 @@ class Learner:
 
     def _next_run(self) -> Path:
         taken = [int(path.name) for path in self.folder.glob("[0-9]*") if path.name.isdecimal()]
-        run = self.folder / str(max(taken, default=0) + 1)
-        run.mkdir(parents=True)
-        return run
+        return self.folder / str(max(taken, default=0) + 1)
 
     def _run(self, answers: Path) -> None:
         run = answers.parent / "run"
@@ -75,7 +75,6 @@ def write_answers(store: AnswerStore, folder: Path) -> Path:
     """The answers in force, in a file: what is learned from stays as it is while people go on answering."""
     events = [event for event in in_force(store.events()) if event.answer != "not sure"]
     if not events:
-        folder.rmdir()
         raise InputError("There are no answers yet; answer a few questions first.")
     pairs = Pairs.from_arrays(
         [(event.left, event.right) for event in events],

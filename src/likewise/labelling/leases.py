@@ -39,6 +39,11 @@ class Leases:
             if whose == person:
                 self._taken[pair] = person, ends
 
+    def people(self) -> set[str]:
+        """Who is looking at something."""
+        self.of_others("")
+        return {whose for whose, _ in self._taken.values()}
+
     def of_others(self, person: str) -> set[Pair]:
         """The pairs that somebody else is looking at."""
         now = self.clock()

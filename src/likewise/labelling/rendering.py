@@ -51,10 +51,8 @@ class Renderer:
         return messages.Branch(id=UUID(asked.id), left=left, right=right, why=asked.why, kind=asked.kind)
 
     def pair(self, asking: Asking) -> messages.PairQuestion:
-        asked, then = (
-            asking.asked,
-            messages.Branches(same=self.branch(asking.same), different=self.branch(asking.different)),
-        )
+        asked = asking.asked
+        then = messages.Branches(same=self.branch(asking.same), different=self.branch(asking.different))
         left, right = self.item(asked.first[0]), self.item(asked.others[0])
         return messages.PairQuestion(
             id=UUID(asked.id), left=left, right=right, why=asked.why, kind=asked.kind, then=then

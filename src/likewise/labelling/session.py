@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 
 Mode = Literal["pair", "grid", "strip"]
 CANDIDATES, REPRESENTATIVES = 12, 6  # on one screen
+FEW = 4  # people at a time, for whom the page gets both branches of a question
 REMEMBERED = 2000  # questions that were asked and may still be answered, for each person
 TOLD: dict[Answer, bool | None] = {"same": True, "different": False, "not sure": None}
 FOLLOWS = "It follows from your answer."
@@ -266,6 +267,9 @@ class LabellingSession:
             self.leases.take(person, asked.pairs)
             return Asking(asked)
         (pair,) = asked.pairs
+        if len(self.leases.people()) > FEW:  # whose answers would make most branches wrong before they are shown
+            self.leases.take(person, [pair])
+            return Asking(asked)
 
         def after(same: bool) -> Asked | None:
             branch = self._pair_from(lambda: self.chooser.peek(*pair, same), person)

@@ -17,20 +17,22 @@ from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 from scipy.sparse import coo_array, csr_array
-from scipy.special import expit
+from scipy.special import expit, softmax
 
 from likewise.clustering.constraints import Floats, Ints
 from likewise.errors import InputError
 from likewise.evaluation.intervals import wilson
 from likewise.querying.membership import membership
-from likewise.querying.partition import Partition, partition, scale_of
+from likewise.querying.calibration import GUESS, calibrate
+from likewise.querying.partition import Partition, partition
 from likewise.querying.spaces import read_items, spaces
 from likewise.querying.view import CENTRAL, View, see
 
 AUDIT = 10  # one question in so many is random
 WRONG = 0.05  # the share of wrong answers, before any is known
+LEAST_WRONG = 0.005
 UNSURE = 20  # answers that this guess counts as
 OTHERS = 0.25  # how much an answer about an item that does not stand for its atom says of the atom
 TRIED = 6  # items of each side that a question may be about
@@ -79,8 +81,7 @@ class QuestionChooser:
         self._log: dict[tuple[int, int], Answer] = {}
         if self.n_items > 1:
             name, rows = next(iter(spaces(items).items()))
-            self._view: View = see(name, rows, n_classes, seed)
-            self._scale = scale_of(self._view, known=n_classes is not None)
+            self._view: View = see(name, rows, seed)
 
     # The answers
 
@@ -110,42 +111,54 @@ class QuestionChooser:
         return min(int(i), int(j)), max(int(i), int(j))
 
     def _forget(self) -> None:
-        for name in ("_parts", "_posterior", "_question", "labels_"):
+        for name in ("_parts", "_posterior", "_question", "_ends", "labels_"):
             self.__dict__.pop(name, None)
 
     # What follows from them
 
-    @property
-    def _wrong(self) -> float:
-        return WRONG
+    @cached_property
+    def _ends(self) -> tuple[Ints, NDArray[np.bool_]]:
+        """(m, 2) The pairs that were answered, and (m,) whether they are the same."""
+        rows = [(a.left, a.right, a.same) for a in self._log.values() if a.same is not None]
+        told = np.array(rows, dtype=np.int64).reshape(-1, 3)
+        return told[:, :2], told[:, 2] > 0
 
     def _odds(self) -> csr_array | None:
-        rows = [(a.left, a.right, 1.0 if a.same else -1.0) for a in self._log.values() if a.same is not None]
-        if not rows:
+        ends, same = self._ends
+        if not len(ends):
             return None
-        left, right, sign = map(np.array, zip(*rows, strict=True))
-        w = sign * math.log((1 - self._wrong) / self._wrong)
-        both = (np.concatenate([left, right]), np.concatenate([right, left]))
+        w = np.where(same, 1.0, -1.0) * math.log((1 - self._wrong) / self._wrong)
+        both = (np.concatenate([ends[:, 0], ends[:, 1]]), np.concatenate([ends[:, 1], ends[:, 0]]))
         return coo_array((np.concatenate([w, w]), both), shape=(self.n_items, self.n_items)).tocsr()
 
     @cached_property
     def _parts(self) -> Partition:
-        view, said = self._view, np.zeros((self._view.n_atoms, self._view.n_atoms))
-        log_odds = math.log((1 - self._wrong) / self._wrong)
-        for answer in self._log.values():
-            if answer.same is not None:
-                ends = [answer.left, answer.right]
-                a, b = view.atom[ends]
-                credit = np.where(view.rank[ends] < CENTRAL, 1.0, OTHERS).prod() * log_odds
-                said[a, b] += credit if answer.same else -credit
-                said[b, a] = said[a, b]
+        view, (ends, same) = self._view, self._ends
+        self._wrong = WRONG
+        first = partition(view, GUESS, self._said(WRONG))
+        if not len(same):
+            return first
+        central = (view.rank[ends] < CENTRAL).all(axis=1)
+        atoms, same = view.atom[ends][central], same[central]
+        links, together = first.links_between(atoms), first.cluster[atoms[:, 0]] == first.cluster[atoms[:, 1]]
+        self._wrong = max(LEAST_WRONG, (int((together != same).sum()) + WRONG * UNSURE) / (len(same) + UNSURE))
+        return partition(view, calibrate(links, same, self._wrong), self._said(self._wrong))
+
+    def _said(self, wrong: float) -> Floats:
+        """(M, M) The log-odds of the answers, summed for each two atoms."""
+        view, (ends, same) = self._view, self._ends
+        credit = np.where(view.rank[ends] < CENTRAL, 1.0, OTHERS).prod(axis=1) * math.log((1 - wrong) / wrong)
+        said = np.zeros((view.n_atoms, view.n_atoms))
+        np.add.at(said, tuple(view.atom[ends].T), np.where(same, credit, -credit))
+        said += said.T
         np.fill_diagonal(said, 0)
-        return partition(view, self._scale, said)
+        return said
 
     @cached_property
     def _posterior(self) -> Floats:
         """(n, K + 1)"""
-        return membership(self._view, self._parts, self._odds())
+        parts = self._parts  # first, as it says how many answers are wrong
+        return membership(self._view, parts, self._said(self._wrong), self._odds())
 
     @cached_property
     def labels_(self) -> Ints:
@@ -210,10 +223,11 @@ class QuestionChooser:
         """Questions, the most valuable first."""
         parts = self._parts
         upper = np.triu_indices(parts.n_clusters, 1)
-        p = expit(-np.abs(parts.between[upper]))
-        joins = p * np.minimum(parts.sizes[upper[0]], parts.sizes[upper[1]])
+        joins = join_values(parts)[upper]
         splits = expit(-np.abs(parts.odds)) * parts.small
         singles = 1 - self._posterior.max(axis=1)
+        middle = np.flatnonzero(self._view.rank == 0)
+        singles[middle] = np.bincount(self._view.atom, singles)[self._view.atom[middle]]
         found = []
         for kind, values in (("join", joins), ("split", splits), ("item", singles)):
             best = np.argsort(-values, kind="stable")[:20]
@@ -228,7 +242,7 @@ class QuestionChooser:
             item = place[0]
             order = np.argsort(-self._posterior[item, :-1], kind="stable")[:2]
             for cluster in order:
-                pair = self._unasked([item], self._members(int(cluster), item))
+                pair = self._unasked([item], self._members(int(cluster), item, central=view.rank[item] == 0))
                 if pair:
                     return Question(*pair, "verify", "It is not clear which class this item belongs to.")
             return None
@@ -252,10 +266,12 @@ class QuestionChooser:
         score = view.places[items] @ centre
         return [int(each) for each in items[np.argsort(-score, kind="stable")[:TRIED]]]
 
-    def _members(self, cluster: int, item: int) -> list[int]:
+    def _members(self, cluster: int, item: int, *, central: bool = False) -> list[int]:
         """Members of a class, those confirmed by answers and near the item first."""
         view = self._view
         inside = np.flatnonzero(self._posterior.argmax(axis=1) == cluster)
+        if central:  # an answer within one atom says nothing of the atom
+            inside = inside[(view.rank[inside] < CENTRAL) & (view.atom[inside] != view.atom[item])]
         inside = inside[inside != item]
         confirmed = np.zeros(self.n_items, dtype=np.bool_)
         for answer in self._log.values():
@@ -372,3 +388,19 @@ class QuestionChooser:
             for a in self._log.values()
             if a.same is not None and a is not answer and ends & {a.left, a.right}
         ]
+
+
+def join_values(parts: Partition) -> Floats:
+    """(K, K) How many items a question about two clusters is expected to put right, symmetric.
+
+    A small cluster is hardly a class of its own where the others are large: it belongs to one of them, and the odds
+    say to which.
+    """
+    sizes = parts.sizes
+    order = np.argsort(sizes)
+    typical = sizes[order][np.searchsorted(np.cumsum(sizes[order]), sizes.sum() / 2)]  # of the class of most items
+    alone = sizes / (sizes + typical)
+    to = (1 - alone)[:, None] * softmax(parts.between, axis=1) if len(sizes) > 1 else np.zeros((1, 1))
+    smaller = sizes[:, None] <= sizes
+    belongs = np.where(smaller, to, to.T)
+    return np.asarray(np.maximum(expit(parts.between), belongs) * np.minimum(sizes[:, None], sizes))

@@ -1,11 +1,12 @@
-"""Atoms joined into classes, by where they lie and by the answers about them.
+"""Atoms joined into classes, by their links and by the answers about them.
 
-    join the two groups p, q with the greatest   odds(gain_pq) + sum_{i in p, j in q} w_ij,    as long as it is above 0
+    join the two groups p, q with the greatest   odds(x_pq) + sum_{i in p, j in q} w_ij,    as long as it is above 0
 
-gain_pq = |S_p + S_q| - |S_p| - |S_q| is that of spherical k-means, with S_p the sum of the places in p, and w_ij the
-log-odds of an answer. The number of classes C that the neighbours suggest is off by a factor of about e^(1/4). So is
-the merge that leaves C groups: its odds are even, and those of the merges e^(1/4) times as far up and down the tree are
--1 and +1, no more than `SUREST` anywhere. Every merge, and every merge that was not made, has a probability then.
+    x_pq = log((links between p and q + 1) / (g times as many as chance would have + 1)),     odds(x) = a x
+
+Chance gives d_p d_q / D links, with the degrees d_p and all links D; g is the resolution of modularity (Reichardt and
+Bornholdt, 2006), and the 1 keeps small groups from being sure. w_ij is the log-odds of an answer. a and g are guesses at
+first, that answers correct (`calibration.py`). So every join that was made, and every one that was not, has a probability.
 """
 
 from __future__ import annotations
@@ -17,19 +18,25 @@ import numpy as np
 from likewise.clustering.constraints import Floats, Ints
 from likewise.querying.view import View
 
-SUREST = 3.5  # the log-odds that geometry alone reaches at most
-COUNT_ERROR, KNOWN_ERROR = 0.25, 0.05  # of the logarithm of the number of classes: suggested, or given
+SUREST = 5.0  # the log-odds that links alone reach at most
 
 
 @dataclass(frozen=True)
 class Scale:
-    """Which gain has even odds, and how much more is worth one unit of log-odds."""
+    """The slope a and the resolution g."""
 
-    even: float
-    unit: float
+    slope: float
+    resolution: float
 
-    def odds(self, gain: Floats) -> Floats:
-        return np.asarray(SUREST * np.tanh((gain - self.even) / (self.unit * SUREST)))
+    def odds(self, links: Floats, chance: Floats) -> Floats:
+        """That two groups are one class, as a logarithm; of links and of what chance would have."""
+        odds = self.slope * strength(links, chance, self.resolution)
+        return np.where(odds > 0, SUREST * np.tanh(odds / SUREST), odds)
+
+
+def strength(links: Floats, chance: Floats, resolution: float | Floats) -> Floats:
+    """x"""
+    return np.asarray(np.log((links + 1) / (resolution * chance + 1)))
 
 
 @dataclass(frozen=True, eq=False)
@@ -39,9 +46,11 @@ class Partition:
     left: Ints  # (J,) the nodes that each join made one: atoms are 0 ... M - 1, the t-th join is M + t
     right: Ints
     odds: Floats  # (J,) of each join, answers and all
+    links: Floats  # (J, 2) between its sides, and what chance would have
     small: Floats  # (J,) the size of its smaller side
     root: Ints  # (K,) the node of each cluster
     between: Floats  # (K, K) log-odds that two clusters are one class
+    apart: Floats  # (K, K, 2) links of two clusters, and what chance would have
     sizes: Floats  # (K,)
 
     def atoms_of(self, node: int) -> Ints:
@@ -55,81 +64,72 @@ class Partition:
                 stack += [int(self.left[each - m]), int(self.right[each - m])]
         return np.array(sorted(atoms), dtype=np.int64)
 
+    def links_between(self, atoms: Ints) -> Floats:
+        """(m, 2) Links and chance between the groups of two atoms (m, 2): where they were joined, or of their clusters."""
+        x = self.apart[tuple(self.cluster[atoms].T)]
+        parent = np.full(len(self.cluster) + len(self.left), -1)
+        steps = np.arange(len(self.left)) + len(self.cluster)
+        parent[self.left], parent[self.right] = steps, steps
+        for row in np.flatnonzero(self.cluster[atoms[:, 0]] == self.cluster[atoms[:, 1]]):
+            a, b = map(int, atoms[row])
+            while a != b:  # a later join has a higher number
+                a, b = (int(parent[a]), b) if a < b else (a, int(parent[b]))
+            if a >= len(self.cluster):  # not one atom
+                x[row] = self.links[a - len(self.cluster)]
+        return np.asarray(x)
 
-def scale_of(view: View, *, known: bool) -> Scale:
-    """By the joins that are made without any answer."""
-    gains = join(view, None, np.zeros((view.n_atoms, view.n_atoms)))[2]  # the merge that leaves k groups is gains[-k]
-    if not len(gains):
-        return Scale(0.0, 1.0)
-    error = KNOWN_ERROR if known else COUNT_ERROR
 
-    def gain_at(k: float) -> float:  # between the merge that leaves k and the one that would leave k - 1
-        return float(np.interp(k, np.arange(1, len(gains) + 1), gains[::-1]))
-
-    even = (gain_at(view.count) + gain_at(view.count - 1)) / 2 if view.count > 1 else 2 * gain_at(1)
-    wide = (gain_at(view.count * np.exp(error)) - gain_at(view.count * np.exp(-error))) / 2
-    return Scale(even, max(wide, 1e-6 * abs(even), 1e-12))
-
-
-def join(view: View, scale: Scale | None, said: Floats) -> tuple[Ints, Ints, Floats, Floats, Ints, Floats]:
-    """Joins: both nodes, the odds (or the gain, without a scale) and the smaller size; the node of each group; values."""
-    m = view.n_atoms
-    sums, sizes, said = view.sums.copy(), view.sizes.copy(), said.copy()
-    lengths = np.sqrt((sums**2).sum(axis=1))
-
-    def values(rows: Ints | slice | int) -> Floats:
-        product = sums[rows] @ sums.T
-        own = lengths[rows][:, None] if np.ndim(lengths[rows]) else lengths[rows]
-        gain = np.sqrt(np.maximum(own**2 + lengths**2 + 2 * product, 0)) - own - lengths
-        return np.asarray(gain if scale is None else scale.odds(gain) + said[rows])
-
-    value = values(slice(None))
+def partition(view: View, scale: Scale, said: Floats, least: float = 0.0) -> Partition:
+    """The classes, from the summed log-odds of the answers (M, M) between atoms."""
+    m, total = view.n_atoms, max(float(view.degree.sum()), 1e-12)
+    links, degree, sizes, said = view.links.copy(), view.degree.copy(), view.sizes.copy(), said.copy()
+    value = scale.odds(links, np.outer(degree, degree) / total) + said
     np.fill_diagonal(value, -np.inf)
-    node, alive = np.arange(m), np.ones(m, dtype=np.bool_)
-    best = value.argmax(axis=1) if m else np.empty(0, dtype=np.int64)
-    top = value[np.arange(m), best]
-    left, right, odds, small = [], [], [], []
+    node, alive, rows = np.arange(m), np.ones(m, dtype=np.bool_), np.arange(m)
+    best = value.argmax(axis=1)
+    top = value[rows, best]
+    joins: list[tuple[int, int, float, float]] = []
+    between: list[tuple[float, float]] = []
     for step in range(m - 1):
         a = int(top.argmax())
         b = int(best[a])
-        if scale is not None and value[a, b] <= 0:
+        if value[a, b] <= least:
             break
         a, b = min(a, b), max(a, b)
-        left.append(node[a])
-        right.append(node[b])
-        odds.append(value[a, b])
-        small.append(min(sizes[a], sizes[b]))
-        sums[a] += sums[b]
+        joins.append((int(node[a]), int(node[b]), float(value[a, b]), min(sizes[a], sizes[b])))
+        between.append((links[a, b], degree[a] * degree[b] / total))
+        for table in (links, said):
+            table[a] += table[b]
+            table[:, a] += table[:, b]
+        degree[a] += degree[b]
         sizes[a] += sizes[b]
-        lengths[a] = np.sqrt(sums[a] @ sums[a])
-        said[a] += said[b]
-        said[:, a] += said[:, b]
         alive[b], node[a] = False, m + step
-        row = values(a)
+        row = scale.odds(links[a], degree[a] * degree / total) + said[a]
         row[~alive] = row[a] = -np.inf
         value[a] = value[:, a] = row
         value[b] = value[:, b] = -np.inf
         stale = np.flatnonzero(alive & ((best == a) | (best == b)))
         best[stale] = value[stale].argmax(axis=1)
-        better = row > top
-        best[better] = a
-        best[a], best[b] = row.argmax(), 0
-        top = value[np.arange(m), best]
-    groups = np.flatnonzero(alive)
-    both = np.ix_(groups, groups)
-    return (
-        np.array(left, dtype=np.int64), np.array(right, dtype=np.int64), np.array(odds), np.array(small),
-        np.asarray(node[groups]), value[both],
+        best[row > top] = a
+        best[a] = row.argmax()
+        top = value[rows, best]
+    roots = np.flatnonzero(alive)
+    cluster = np.empty(m, dtype=np.int64)
+    table = np.array(joins).reshape(-1, 4)
+    both = np.ix_(roots, roots)
+    found = Partition(
+        cluster=cluster,
+        n_clusters=len(roots),
+        left=table[:, 0].astype(np.int64),
+        right=table[:, 1].astype(np.int64),
+        odds=table[:, 2],
+        links=np.array(between).reshape(-1, 2),
+        small=table[:, 3],
+        root=node[roots],
+        between=value[both],
+        apart=np.stack([links[both], np.outer(degree[roots], degree[roots]) / total], axis=2),
+        sizes=sizes[roots],
     )
-
-
-def partition(view: View, scale: Scale, said: Floats) -> Partition:
-    """The classes, from the summed log-odds of the answers (M, M) between atoms."""
-    left, right, odds, small, root, between = join(view, scale, said)
-    cluster = np.empty(view.n_atoms, dtype=np.int64)
-    found = Partition(cluster, len(root), left, right, odds, small, root, between, np.empty(len(root)))
-    for number, node in enumerate(root):
-        atoms = found.atoms_of(int(node))
-        cluster[atoms] = number
-        found.sizes[number] = view.sizes[atoms].sum()
+    for number, root in enumerate(found.root):
+        cluster[found.atoms_of(int(root))] = number
     return found

@@ -14,14 +14,13 @@ from scipy.sparse import csr_array
 
 from likewise.clustering.agglomeration import principal_rows, small_clusters
 from likewise.clustering.constraints import Floats, Ints
-from likewise.clustering.geometry import Neighbours, diffusion, members, nearest, shared_neighbours
-from likewise.clustering.joining import join_groups
+from likewise.clustering.geometry import diffusion, members, nearest, shared_neighbours
 
 NEIGHBOURS = 10
 COMPONENTS = 50  # principal ones, in which neighbours are near
 ATOM = 8  # items in one, about
-MOST_ATOMS = 250  # joining them takes the square of it
-LEAST_PLACES, MOST_PLACES = 8, 80  # numbers that say where the walk puts an item
+LEAST_ATOMS, MOST_ATOMS = 60, 250  # joining them takes the square of it
+PLACES = 30  # numbers that say where the walk puts an item
 CENTRAL = 3  # items of an atom that stand for it
 
 
@@ -33,11 +32,21 @@ class View:
     places: Floats  # (n, d) of length 1
     atom: Ints  # (n,)
     n_atoms: int
-    count: int  # how many classes there seem to be
 
     @cached_property
     def sizes(self) -> Floats:
         return np.bincount(self.atom, minlength=self.n_atoms).astype(np.float64)
+
+    @cached_property
+    def links(self) -> Floats:
+        """(M, M) Between atoms."""
+        belongs = members(self.atom, self.n_atoms)
+        return np.asarray((belongs.T @ self.graph @ belongs).toarray())
+
+    @cached_property
+    def degree(self) -> Floats:
+        """(M,) Of each atom."""
+        return np.asarray(self.links.sum(axis=1))
 
     @cached_property
     def sums(self) -> Floats:
@@ -69,24 +78,15 @@ class View:
         return links
 
 
-def see(name: str, rows: Floats, n_classes: int | None, seed: int) -> View:
+def see(name: str, rows: Floats, seed: int) -> View:
     """The view of two items or more."""
     n = len(rows)
     if np.ptp(rows, axis=0).max(initial=0.0) == 0:  # all the same
         near = (np.arange(n)[:, None] + np.arange(1, min(NEIGHBOURS, n - 1) + 1)) % n
-        return View(name, near, shared_neighbours(near), np.ones((n, 1)), np.arange(n) * min(n, MOST_ATOMS) // n,
-                    min(n, MOST_ATOMS), 1)
+        return View(name, near, shared_neighbours(near), np.ones((n, 1)), np.zeros(n, dtype=np.int64), 1)
     rows = principal_rows(rows, seed)[:, :COMPONENTS]
     near = nearest(rows, NEIGHBOURS)
     graph = shared_neighbours(near)
-    wide = diffusion(graph, min(n - 1, MOST_PLACES))[:, ::-1] if n > 2 else np.eye(2)
-    n_atoms = int(np.clip(n // ATOM, min(n, 60), MOST_ATOMS))
-    atom = small_clusters(wide[:, : max(LEAST_PLACES, MOST_PLACES // 3)], n_atoms, 1, seed)
-    n_atoms = int(atom.max()) + 1
-    joins = join_groups(Neighbours(graph, 1.0), atom, n_atoms, csr_array((n, n)), 1, least=0.0)
-    count = n_classes or max(1, n_atoms - len(joins))
-    kept = int(np.clip(2 * count, min(LEAST_PLACES, wide.shape[1]), wide.shape[1]))
-    places = wide[:, :kept]
-    places = places / np.maximum(np.linalg.norm(places, axis=1, keepdims=True), 1e-12)
-    atom = small_clusters(places, n_atoms, 1, seed)
-    return View(name, near, graph, places, atom, int(atom.max()) + 1, count)
+    places = diffusion(graph, min(n - 1, PLACES)) if n > 2 else np.eye(2)
+    atom = small_clusters(places, int(np.clip(n // ATOM, min(n, LEAST_ATOMS), MOST_ATOMS)), 1, seed)
+    return View(name, near, graph, places, atom, int(atom.max()) + 1)
