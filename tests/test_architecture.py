@@ -26,6 +26,7 @@ ORDER = [
     {"encoders"},
     {"estimators", "landscape"},
     {"querying"},
+    {"labelling"},
     {"reporting", "benchmarks"},
     {"paper"},
     {"cli"},

@@ -35,7 +35,7 @@ def cluster(
     items: ItemsPath,
     method: Annotated[ClusterMethod, typer.Option(help="The method of clustering.")],
     out: Annotated[Path, typer.Option(help="Write to this .csv or .parquet file: id, cluster.")],
-    pairs: Annotated[Path | None, typer.Option(help=ANSWERS)] = None,
+    pairs: Annotated[str | None, typer.Option(help=ANSWERS)] = None,
     classes: Annotated[
         int | None, typer.Option(min=1, help="How many classes there are; some methods find out by themselves.")
     ] = None,
@@ -56,7 +56,7 @@ def cluster(
 ) -> None:
     """Put items into clusters, with the help of answers about pairs."""
     check_file(out, "--out", (".csv", ".parquet"))
-    if out.resolve() in (items.resolve(), pairs and pairs.resolve()):
+    if out.resolve() in (items.resolve(), pairs and Path(pairs).resolve()):
         raise InputError(f"{out} is what the items or answers are read from; give --out another name.")
 
     from likewise.clustering import METHODS, refuse_contradictions

@@ -57,7 +57,7 @@ NOISE = ("auto", "annotators", "confusion", "learn")
 
 def fit(
     items: ItemsPath,
-    pairs: Annotated[Path, typer.Option(help=ANSWERS)],
+    pairs: Annotated[str, typer.Option(help=ANSWERS)],
     out: Annotated[Path, typer.Option(help="Write to this folder. The same command resumes a stopped run.")],
     classes: Annotated[
         int | None,
@@ -136,6 +136,8 @@ def fit(
     """Learn classes from same-or-different answers about your items."""
     take_part(processes, sync_batch_norm)
 
+    from likewise.pairs.files import is_store
+
     arguments = {
         "classes": classes,
         "network": network,
@@ -164,15 +166,20 @@ def fit(
         if large and arguments["noise"] not in (0, "auto"):
             raise InputError(f"{pairs} is too large to be read whole, which --noise needs; leave it out.")
         answers = None if large else read_answers(pairs, stream)
-        if run.was_finished([pairs], items, stream):
+        told = pairs if answers is None else answers.source.file
+        if answers is not None and is_store(pairs):  # where answers change, and no file does
+            files, state = [], fitted.answers_sha256(answers)
+        else:
+            files, state = [Path(pairs)], ""
+        if run.was_finished(files, items, stream, state):
             return
         given = run.read(items, stream, on_disk=on_disk, strict=strict)
         if answers is None:
-            placed: Pairs | LargeAnswers = close_answers(pairs, given, out / "answers", held_out, seed)
+            placed: Pairs | LargeAnswers = close_answers(Path(pairs), given, out / "answers", held_out, seed)
         else:
             by_annotator = arguments["noise"] in ("auto", "annotators")
             placed = find_answers(answers if by_annotator else _merged(answers), given)
-        if not run.begin(items, given, pairs, unit=placed.source.unit, sha256=fitted.answers_sha256(placed)):
+        if not run.begin(items, given, told, unit=placed.source.unit, sha256=fitted.answers_sha256(placed)):
             return
         _learn(items, given, placed, out, arguments)
 

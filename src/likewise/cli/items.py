@@ -160,19 +160,22 @@ def list_broken(broken: Sequence[str], kind: str = "image") -> None:
         typer.echo(f"  and {len(broken) - MOST_LISTED:,} more", err=True)
 
 
-def are_large(path: Path, out: Path) -> bool:
+def are_large(place: str, out: Path) -> bool:
     """Whether answers are closed on disk instead of read whole; a run resumes as it was begun."""
+    from likewise.pairs.files import is_store
     from likewise.pairs.large import memory_for
 
+    if is_store(place):
+        return False
     begun, closed = (out / "fit.json").exists(), (out / "answers").exists()
-    return closed if begun else is_too_large(memory_for(path))
+    return closed if begun else is_too_large(memory_for(Path(place)))
 
 
-def read_answers(path: Path, stream: ItemStream) -> Pairs:
-    """The answers of a file; an id that is not among the items is refused before any image is read."""
+def read_answers(place: str, stream: ItemStream) -> Pairs:
+    """The answers of a file or store; an id that is not among the items is refused before any image is read."""
     from likewise.pairs import Pairs
 
-    answers = Pairs.read(path)
+    answers = Pairs.read(place)
     if stream.names:
         answers.index(stream.names)
     return answers
