@@ -1,4 +1,4 @@
-"""CategoryDiscoverer: the classes of a pile that nobody labelled, and how many there are; known ones keep their names."""
+"""CategoryDiscoverer: the classes of a pile that nobody labelled, and how many there are."""
 
 from __future__ import annotations
 
@@ -28,7 +28,15 @@ from likewise.estimators.saved_discoverer import read_discoverer, write_discover
 from likewise.estimators.similarity_matrix import pairwise_matrix, take
 from likewise.estimators.similarity_network import METRIC, MOST_KEPT, SimilarityNetwork
 from likewise.estimators.spectral_rounds import Learning, spectral_rounds
-from likewise.evaluation import NumberOfClasses, joining_costs, n_dominant, nearness, number_by_silhouette, trust
+from likewise.evaluation import (
+    Novelty,
+    NumberOfClasses,
+    joining_costs,
+    n_dominant,
+    nearness,
+    number_by_silhouette,
+    trust,
+)
 from likewise.pairs import Ids, Pairs, PairTarget, answers_about
 from likewise.supervision import diffusion_rows, spectral_partition
 from likewise.training import OnEpoch, Settings
@@ -38,12 +46,8 @@ Similarity = SimilarityNetwork | Callable[[Any, Any], ArrayLike] | ArrayLike | N
 
 MOST_CLUSTERED = 4000  # items whose pairs are all looked at; of a larger pile, as many drawn at random
 EPOCHS, BATCH_SIZE, LEARNING_RATE = 10, 250, 3e-4  # in bfloat16 it was measured to lose half a point of accuracy
-MUCH_KNOWN, HARDLY_ANY = 0.2, 0.02  # shares of a pile that look like known classes
+MUCH_KNOWN = 0.2  # of a pile, that looks like known classes
 NEW = "new"
-COUNTED = {
-    "known classes": "by a rule that was calibrated on known classes",
-    "silhouette": "by their silhouette, for the known classes are too few to calibrate a rule with",
-}
 
 
 class CategoryDiscoverer(ClusterMixin, BaseEstimator):  # type: ignore[misc]
@@ -71,11 +75,11 @@ class CategoryDiscoverer(ClusterMixin, BaseEstimator):  # type: ignore[misc]
     ----------
     labels_ : the class of each item: a number from 0 or, with `mixed`, the name of a known class or of a new one.
     classes_ : the classes; codes_ : the place of each item's class among them. n_classes_ : how many there are.
-    p_new_ : the probability that each item is of a new class. outputs_ : the classifier's output for
-    each class. number_ : the estimate with its interval (all three numbers the same where n_classes was given).
-    counted_by_ : how the number is known. n_dominant_ : the paper's count. trust_ : whether the similarity is sure and
-    agrees with itself. known_share_ : how much of the pile looks like known classes, or None where that is not known.
-    similarity_, classifier_ (a `PairClassifier`).
+    p_new_ : the probability that each item is of a new class. outputs_ : the classifier's output for each class.
+    number_ : the estimate with its interval (all three numbers the same where n_classes was given). counted_by_ : how
+    the number is known. n_dominant_ : the paper's count. trust_ : whether the similarity is sure and agrees with itself.
+    known_share_ : how much of the pile looks like known classes; novelty_ : how items of unseen classes are told; both
+    None where nothing tells. similarity_, classifier_ (a `PairClassifier`).
 
     >>> from sklearn.datasets import make_blobs
     >>> X, y = make_blobs(900, n_features=8, centers=30, random_state=0)
@@ -138,7 +142,9 @@ class CategoryDiscoverer(ClusterMixin, BaseEstimator):  # type: ignore[misc]
         learned = isinstance(similarity, SimilarityNetwork)
         grouped = learned and (similarity.metric_ is not None or self.mixed)
         if (self.mixed or pairs is not None) and not grouped:
-            what = "mixed=True needs known items" if self.mixed else "Answers join a similarity on features, or mixed=True"
+            what = (
+                "mixed=True needs known items" if self.mixed else "Answers join a similarity on features, or mixed=True"
+            )
             raise InputError(f"{what}; give known=(items, classes), and no function, matrix or network of your own.")
         self.similarity_: SimilarityNetwork | None = similarity if learned else None
         self.known_share_: float | None = None
@@ -182,13 +188,10 @@ class CategoryDiscoverer(ClusterMixin, BaseEstimator):  # type: ignore[misc]
         """
         check_is_fitted(self)
         similarity = self.similarity_
-        if similarity is None or similarity.novelty_ is None:
+        if similarity is None or self.novelty_ is None:
             return np.zeros(len(X))
-        z, anchors = (
-            similarity.embed_items(inputs).embedding.numpy().astype(np.float64)
-            for inputs in (similarity.inputs_of(X), self.anchors_)
-        )
-        return similarity.novelty_.probability(nearness(z, anchors))
+        z, anchors = (_embedded(similarity, inputs) for inputs in (similarity.inputs_of(X), self.anchors_))
+        return self.novelty_.probability(nearness(z, anchors))
 
     def predict_same(self, X: Any, index_pairs: ArrayLike) -> NDArray[np.float32]:
         """The probability that two rows of X share a class, for index_pairs (m, 2)."""
@@ -206,15 +209,18 @@ class CategoryDiscoverer(ClusterMixin, BaseEstimator):  # type: ignore[misc]
         >>> np.unique(found.more(X[y >= 6]).labels_).tolist()
         [0, 1, 2, 3]
         """
+        given = {"n_classes": None, "run": None, **parameters, "mixed": True, "similarity": self.with_known_classes()}
+        return CategoryDiscoverer(**{**self.get_params(deep=False), **given}).fit(X)
+
+    def with_known_classes(self) -> SimilarityNetwork:
+        """The similarity, for which all classes that were known or found here are known."""
         check_is_fitted(self)
         if self.similarity_ is None:
             raise InputError("A similarity of your own is not kept with its items; fit both piles together.")
         similarity = copy.copy(self.similarity_)
         similarity.known_inputs_, similarity.known_codes_ = self.anchors_, self.anchor_codes_
         similarity.classes_ = self.classes_
-        given = {"n_classes": None, "run": None, **parameters, "mixed": True, "similarity": similarity}
-        found: CategoryDiscoverer = clone(self, safe=False).set_params(similarity=None).set_params(**given).fit(X)
-        return found
+        return similarity
 
     @property
     def counted_by_(self) -> str:
@@ -222,7 +228,9 @@ class CategoryDiscoverer(ClusterMixin, BaseEstimator):  # type: ignore[misc]
         if self.n_classes is not None:
             return "given"
         similarity = self.similarity_
-        by_known = similarity is not None and (similarity.rule_ is not None or similarity.metric_ is not None or self.mixed)
+        by_known = similarity is not None and (
+            similarity.rule_ is not None or similarity.metric_ is not None or self.mixed
+        )
         return "known classes" if by_known else "silhouette"
 
     def save(self, folder: Path | str) -> None:
@@ -378,6 +386,9 @@ class CategoryDiscoverer(ClusterMixin, BaseEstimator):  # type: ignore[misc]
             codes = np.concatenate([self.similarity_.known_codes_, codes])
         some = sample_of_each_class(codes, MOST_KEPT, self.seed_)
         self.anchors_, self.anchor_codes_ = items[torch.from_numpy(some)], codes[some]
+        self.novelty_: Novelty | None = None
+        if self.similarity_ is not None and self.similarity_.metric_ is not None:
+            self.novelty_ = Novelty.fit(_embedded(self.similarity_, self.anchors_), self.anchor_codes_)
 
     def _warn(self) -> None:
         if doubts := self.trust_.doubts:
@@ -388,7 +399,8 @@ class CategoryDiscoverer(ClusterMixin, BaseEstimator):  # type: ignore[misc]
         share = self.known_share_
         if share is not None and not self.mixed and share > MUCH_KNOWN:
             warnings.warn(
-                f"About {100 * share:.0f} % of the pile look like known classes; use --mixed (mixed=True).", stacklevel=3
+                f"About {100 * share:.0f} % of the pile look like known classes; use --mixed (mixed=True).",
+                stacklevel=3,
             )
 
     def _inputs(self, X: Any) -> Tensor:
@@ -406,26 +418,5 @@ class CategoryDiscoverer(ClusterMixin, BaseEstimator):  # type: ignore[misc]
         return torch.from_numpy(np.array(features))
 
 
-def number_in_words(found: CategoryDiscoverer) -> str:
-    """How many classes there are, how sure that is, and how many the paper's count would say."""
-    number, by = found.number_, found.counted_by_
-    paper = f"the paper's count of dominant clusters is {found.n_dominant_}."
-    if by == "given":
-        return f"The number of classes, {number.estimate}, was given; {paper}"
-    return f"There are about {number.estimate} classes (interval {number.low} to {number.high}), {COUNTED[by]}; {paper}"
-
-
-def mixture_in_words(found: CategoryDiscoverer) -> str:
-    """What is known and what is new in a pile."""
-    if not found.mixed:
-        share = found.known_share_
-        return "" if share is None else f"About {100 * share:.0f} % of the pile look like known classes."
-    assert found.similarity_ is not None
-    n_known, size = len(found.similarity_.classes_), len(found.codes_)
-    old = int((found.codes_ < n_known).sum())
-    n_new = found.n_classes_ - n_known
-    if not n_new:
-        return f"No new class was found: all {size:,} items are of the {n_known} known classes."
-    if old <= HARDLY_ANY * size:
-        return f"Hardly any item is of a known class: {size - old:,} of {size:,} are of {n_new} new ones."
-    return f"{old:,} items are of known classes and {size - old:,} of {n_new} new ones."
+def _embedded(similarity: SimilarityNetwork, inputs: Tensor) -> NDArray[np.float64]:
+    return similarity.embed_items(inputs).embedding.numpy().astype(np.float64)

@@ -142,9 +142,7 @@ def _teach(
     return network, [{**row, "round": 1} for row in result.history]
 
 
-def _spread(
-    posterior: Floats, rows: Ints, network: nn.Module, similarity: SimilarityNetwork, inputs: Tensor
-) -> Floats:
+def _spread(posterior: Floats, rows: Ints, network: nn.Module, similarity: SimilarityNetwork, inputs: Tensor) -> Floats:
     """(n, K) The posterior of all items: of those that were not looked at it is the network's."""
     if len(rows) == len(inputs):
         return posterior

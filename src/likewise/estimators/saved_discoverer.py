@@ -16,7 +16,7 @@ from likewise.errors import InputError
 from likewise.estimators.pair_classifier import PairClassifier
 from likewise.estimators.saved import checked_parameters, plain_parameters, read_weights
 from likewise.estimators.similarity_network import SimilarityNetwork
-from likewise.evaluation import NumberOfClasses, Trust
+from likewise.evaluation import Novelty, NumberOfClasses, Trust
 from likewise.storage.records import check_record, read_json, write_json
 from likewise.storage.run_folder import write_tensors
 
@@ -33,6 +33,7 @@ RECORD: dict[str, Any] = {
     "outputs": [int],
     "p_new": [float],
     "known_share": (float, None),
+    "novelty": ({"slope": float, "offset": float, "auroc": float}, None),
     "anchors": {"codes": [int], "sha256": str},
     "number": {field.name: int for field in dataclasses.fields(NumberOfClasses)},
     "dominant": int,
@@ -92,6 +93,8 @@ def read_discoverer(folder: Path, kind: type[Any], network: nn.Module | None) ->
     model.codes_, model.outputs_ = (np.array(record[name], np.int64) for name in ("codes", "outputs"))
     model.classes_, model.p_new_ = np.array(record["classes"]), np.array(record["p_new"], np.float64)
     model.labels_, model.known_share_ = model.classes_[model.codes_], record["known_share"]
+    novelty = record["novelty"]
+    model.novelty_ = None if novelty is None else Novelty(*(novelty[name] for name in ("slope", "offset", "auroc")))
     model.anchors_, model.anchor_codes_ = _read_anchors(folder / ANCHORS, record["anchors"], model, path)
     model.n_classes_, model.n_dominant_, model.seed_ = k, record["dominant"], record["seed"]
     model.number_ = NumberOfClasses(**{name: record["number"][name] for name in RECORD["number"]})

@@ -36,7 +36,16 @@ from likewise.estimators.inputs import (
 from likewise.estimators.saved import OWN
 from likewise.estimators.saved_similarity import read_similarity, write_similarity
 from likewise.estimators.task import checksum
-from likewise.evaluation import Calibration, Novelty, PairQuality, StoppingRule, calibration, joining_costs, pair_quality, platt
+from likewise.evaluation import (
+    Calibration,
+    Novelty,
+    PairQuality,
+    StoppingRule,
+    calibration,
+    joining_costs,
+    pair_quality,
+    platt,
+)
 from likewise.networks import CosineHead, SimilarityModule, build
 from likewise.supervision import diffusion_rows
 from likewise.training import (
@@ -298,7 +307,9 @@ class SimilarityNetwork(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseE
     def _is_metric(self, form: InputForm) -> bool:
         """Whether features are compared as they are, but for a linear map, in place of being learned from."""
         if self.network == METRIC and (form.images or self.head != "cosine"):
-            raise InputError("The network 'metric' is for features and the head 'cosine'; leave it out, or name another.")
+            raise InputError(
+                "The network 'metric' is for features and the head 'cosine'; leave it out, or name another."
+            )
         plain = self.network is None and self.epochs is None and self.head == "cosine" and not form.images
         return self.network == METRIC or plain
 

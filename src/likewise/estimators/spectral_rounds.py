@@ -1,7 +1,7 @@
-"""Classes of a pile by a similarity that was learned from scratch: cluster, learn what the clusterings agree on, again.
+"""Classes of a pile by a similarity from scratch: cluster, learn what the clusterings agree on, and cluster again.
 
-Spectral clustering gives a best partition and eight opinions on it. The classifier starts from the similarity's backbone
-and the partition's prototypes, and learns with MCL how far the opinions agree. What it sees then is clustered anew.
+Spectral clustering gives a best partition and eight opinions on it. The classifier starts from the similarity's
+backbone and the partition's prototypes, and learns with MCL how far the opinions agree. What it sees is clustered anew.
 """
 
 from __future__ import annotations

@@ -11,7 +11,7 @@ import numpy as np
 from markupsafe import Markup
 
 from likewise.estimators import CategoryDiscoverer
-from likewise.estimators.category_discoverer import number_in_words
+from likewise.estimators.discovery_in_words import number_in_words
 from likewise.evaluation import Calibration, NumberOfClasses, PairQuality, Trust
 from likewise.evaluation.trust import LEAST_CLOSED, LEAST_CONFIDENT, MOST_ALONE, MOST_TOGETHER
 from likewise.reporting.answers_page import output_cards
