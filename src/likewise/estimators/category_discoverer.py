@@ -77,7 +77,7 @@ class CategoryDiscoverer(ClusterMixin, BaseEstimator):  # type: ignore[misc]
     classes_ : the classes; codes_ : the place of each item's class among them. n_classes_ : how many there are.
     p_new_ : the probability that each item is of a new class. outputs_ : the classifier's output for each class.
     number_ : the estimate with its interval (all three numbers the same where n_classes was given). counted_by_ : how
-    the number is known. n_dominant_ : the paper's count. trust_ : whether the similarity is sure and agrees with itself.
+    the number is known. n_dominant_ : the paper's count. trust_ : is the similarity sure, does it agree with itself?
     known_share_ : how much of the pile looks like known classes; novelty_ : how items of unseen classes are told; both
     None where nothing tells. similarity_, classifier_ (a `PairClassifier`).
 

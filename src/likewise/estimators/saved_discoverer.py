@@ -60,6 +60,7 @@ def write_discoverer(folder: Path, found: CategoryDiscoverer) -> None:
             "outputs": found.outputs_,
             "p_new": found.p_new_,
             "known_share": found.known_share_,
+            "novelty": None if found.novelty_ is None else dataclasses.asdict(found.novelty_),
             "anchors": {"codes": found.anchor_codes_, "sha256": digest},
             "number": dataclasses.asdict(found.number_),
             "dominant": found.n_dominant_,
