@@ -15,8 +15,7 @@ from matplotlib.lines import Line2D
 from matplotlib.ticker import LogLocator
 
 from benchmarks import growth
-from likewise.reporting.drawing import frame, legend, new_figure, svg_file
-from likewise.reporting.palette import LIGHT, learner_colour
+from likewise.reporting.drawing import LIGHT, frame, learner_colour, legend, new_figure, svg_file
 from likewise.storage.atomic_files import write_atomically
 from likewise.storage.machine import machine
 from likewise.storage.records import write_json

@@ -517,6 +517,23 @@ def test_annotators_and_wrong_answers_are_told_and_reported(blobs: Path, run: Ru
     assert again.p_wrong_ is None
 
 
+def test_of_pure_noise_a_fit_claims_nothing(blobs: Path, run: Run, fit_blobs: Run) -> None:
+    given = Pairs.read(blobs / "answers.csv")
+    guesses = np.random.default_rng(0).random(len(given)) < 0.5
+    frame = {"left": given.ids[given.left], "right": given.ids[given.right], "same": guesses}
+    Pairs.from_frame(frame).write(blobs / "answers.csv")
+    result = fit_blobs(blobs, blobs / "noise")
+    assert result.exit_code == 0, result.output
+    assert "Which answers are wrong cannot be told" in result.stdout
+    assert "look wrong" not in result.stdout
+    facts = json.loads((blobs / "noise" / "metrics.json").read_text())["answers"]
+    assert (facts["supported"], facts["outliers"]) == (False, [])
+    assert run("report", blobs / "noise").exit_code == 0
+    page = (blobs / "noise" / "report.html").read_text()
+    assert "cannot be told" in page
+    assert "Answers to ask again" not in page
+
+
 def test_a_log_shows_early_how_long_it_takes(blobs: Path, fit_blobs: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     """The output is no terminal; nothing was printed by an earlier fit of this process."""
     monkeypatch.setattr("likewise.training.progress.Lines.last", -float("inf"))

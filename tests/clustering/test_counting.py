@@ -39,6 +39,15 @@ def test_classes_that_are_clusters(n_classes: int, wrong: float) -> None:
     assert found.low <= found.estimate <= found.high
 
 
+@pytest.mark.parametrize("wrong", [0.05, 0.1])
+def test_wrong_answers_do_not_merge_classes(wrong: float) -> None:
+    """Of 30 classes one random pair in 30 is the same, so that most answers "same" are wrong ones."""
+    X, y = make_blobs(600, n_features=10, centers=30, cluster_std=2.5, random_state=0)
+    found = count(X, answers(y, 1000, wrong))
+    assert 27 <= found.estimate <= 34
+    assert found.low <= 30 <= found.high
+
+
 def test_classes_of_unequal_size() -> None:
     X, y = make_blobs([150, 100, 60, 40, 20, 12], n_features=6, random_state=0)
     found = count(X, answers(y, 400))

@@ -115,6 +115,11 @@ def test_soft_answers_outside_the_unit_interval_are_refused() -> None:
         Pairs.from_arrays(ENDS, np.where(TRUE > 0.5, 1.2, 0.1))
 
 
+def test_weights_that_are_all_zero_are_one_sentence() -> None:
+    with pytest.raises(InputError, match=r"^0 answers about different items cannot tell \d classes apart; give"):
+        quick().fit(X, pairs=Pairs.from_arrays(ENDS, TRUE, weight=np.zeros(900)))
+
+
 def test_an_item_of_no_class_is_said_to_be_one() -> None:
     """Item 0 is called different from every other; it lies among those of its class all the same."""
     others = np.arange(1, 61)

@@ -10,15 +10,16 @@ import torch
 from scipy.special import log_softmax
 from torch import nn
 
+from likewise.evaluation import calibration
 from likewise.networks import build
 from likewise.pairs import Pairs, evidence
 from likewise.pairs.posterior import infer
 from likewise.pairs.rates import Told
 from likewise.supervision import EvidenceKnowledge
 from likewise.training import Learned, Pile, Settings, hold_out, learn_answers
-from likewise.training.judging import ErrorRates
-from likewise.training.turns import evidence_at_first, temperature
-from likewise.training.witnesses import answers_one_by_one, rates_by_groups, weighed
+from likewise.training.judging import ErrorRates, answer_loss
+from likewise.training.turns import calibrated, evidence_at_first, temperature
+from likewise.training.witnesses import answers_one_by_one, odds_by_pairs_of_groups, rates_by_groups, weighed
 
 K = 3
 LABELS = np.arange(240) % K
@@ -154,3 +155,74 @@ def test_untaught_answers_tell_whether_a_classifier_foretells_any(related: bool)
     untaught = np.arange(3000) < 300
     given = Pairs.from_arrays(ends, same).index(900)
     assert infer(given, None, 4 * np.eye(30)[seen], None, None, 0.01, untaught=untaught).supported is related
+
+
+def too_sure(factor: float) -> tuple[nn.Module, Pile]:
+    """A linear network that is right about three classes that overlap, but surer than it may be."""
+    network = build("linear", K, (2,), seed=0)
+    points = POINTS + 2 * torch.randn(240, 2, generator=torch.Generator().manual_seed(1))
+    centres = 5 * torch.tensor([[0.0, 0.0], [1.0, 0.0], [0.0, 1.0]])
+    with torch.no_grad():
+        network.last.weight.copy_(factor * centres / 5)  # the variance around a centre is 5
+        network.last.bias.copy_(-factor * centres.square().sum(1) / 10)
+    return network, Pile(points)
+
+
+def test_probabilities_are_calibrated_by_held_out_answers() -> None:
+    network, pile = too_sure(10.0)
+    rates = ErrorRates(np.array([0.01]), np.array([0.01]))
+    held_out, others = TRUE.select(np.arange(300)), TRUE.select(np.arange(300, 900))
+    tempered = calibrated(network, pile, held_out, rates)
+    before, after = (pile.logits(model) for model in (network, tempered))
+    assert torch.equal(before.argmax(1), after.argmax(1))
+    assert 4 < float(before.norm() / after.norm()) < 16
+    (loss, _), (less, _) = (answer_loss(model, pile, others) for model in (network, tempered))
+    assert less < loss
+    errors = [
+        calibration(same_of(logits, others), others.same > 0.5).error
+        for logits in (before.softmax(1), after.softmax(1))
+    ]
+    assert errors[1] < errors[0]
+
+
+def same_of(p: torch.Tensor, pairs: Pairs) -> np.ndarray:
+    return (p[pairs.left] * p[pairs.right]).sum(1).numpy()
+
+
+def test_what_is_calibrated_or_cannot_be_stays_as_it_is() -> None:
+    rates = ErrorRates(np.array([0.01]), np.array([0.01]))
+    network, pile = too_sure(10.0)
+    assert calibrated(network, pile, TRUE.select(np.arange(20)), rates) is network  # too few answers
+    own = nn.Sequential(nn.Linear(2, K))
+    assert calibrated(own, pile, TRUE, rates) is own  # no layer is known to be the last
+    apart = Pile(5 * torch.eye(K)[torch.from_numpy(LABELS)])
+    sure = build("linear", K, (K,), seed=0)
+    with torch.no_grad():
+        sure.last.weight.copy_(2 * torch.eye(K))
+        sure.last.bias.zero_()
+    assert calibrated(sure, apart, TRUE, rates) is sure  # it is right about all answers, and may be sure
+
+
+def test_who_takes_some_classes_for_others_counts_by_pairs_of_groups() -> None:
+    """Ann knows the classes 0 to 2 and takes 3 for 0, 4 for 1, 5 for 2; bob makes no such mistakes."""
+    random = np.random.default_rng(0)
+    classes = np.arange(300) % 6
+    i = random.integers(300, size=4000)
+    ends = np.stack([i, (i + random.integers(1, 300, size=4000)) % 300], axis=1)
+    by_ann = random.random(4000) < 0.5
+    seen = np.where(by_ann[:, None], classes[ends] % 3, classes[ends])
+    slip = random.random(4000) < 0.05
+    pairs = Pairs.from_arrays(ends, (seen[:, 0] == seen[:, 1]) != slip, annotator=np.where(by_ann, "ann", "bob"))
+    odds, told = answers_one_by_one(pairs.index(300), 300, 6)
+    groups = np.where(random.random(300) < 0.1, (classes + 1) % 6, classes)
+    local, known = odds_by_pairs_of_groups(told, groups[odds.ends], 6)
+    ann = told.who == pairs.annotators.index("ann")
+    assert (known == ann).all()  # two rates are enough for bob
+    true = classes[odds.ends]
+    mistaken = ann & (told.same > 0.5) & (true[:, 0] != true[:, 1]) & (true[:, 0] % 3 == true[:, 1] % 3)
+    told_apart = ann & (told.same < 0.5) & (true[:, 0] % 3 != true[:, 1] % 3)
+    assert abs(local[mistaken]).mean() < 0.8
+    assert local[told_apart].mean() < -1.2
+    found = weighed(odds, told, groups[odds.ends[:, 0]] == groups[odds.ends[:, 1]], groups)
+    assert found is not None
+    assert abs(found.credit[mistaken]).mean() < abs(found.credit[told_apart]).mean() < abs(found.credit[~ann]).mean()

@@ -160,7 +160,7 @@ def _annotators(summary: Summary) -> Iterator[str]:
     judged, agreed = summary.reliability, summary.agreement
     if judged is None or agreed is None:
         return
-    from likewise.pairs.credible_words import UNNAMED
+    from likewise.pairs.credible import UNNAMED
 
     yield f"\n{_count(len(judged.annotators), 'annotator')}, who disagree about {_count(summary.disputed, 'pair')}:"
     names = [name or UNNAMED for name in judged.annotators]

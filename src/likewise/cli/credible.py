@@ -45,8 +45,7 @@ def credible_record(posterior: Posterior, suspects: Sequence[Suspect]) -> dict[s
 
 def credible_report(posterior: Posterior, suspects: Sequence[Suspect]) -> Iterator[str]:
     """The lines to print. Where answers do not bear each other out, that is said, and nothing more is claimed."""
-    from likewise.pairs.credible import credible_facts
-    from likewise.pairs.credible_words import share_in_words
+    from likewise.pairs.credible import credible_facts, share_in_words
 
     facts = credible_facts(posterior)
     if not claims(posterior):
@@ -92,7 +91,7 @@ def mixed_up_classes(model: PairClassifier) -> list[dict[str, Any]] | None:
 
 def rates_table(rates: Sequence[Mapping[str, Any]]) -> Iterator[str]:
     """A row for each annotator, of the first ones."""
-    from likewise.pairs.credible_words import names_of, rate_in_words
+    from likewise.pairs.credible import names_of, rate_in_words
 
     names = names_of(rates)[:SHOWN]
     width = max(len("annotator"), *map(len, names))
@@ -106,7 +105,7 @@ def rates_table(rates: Sequence[Mapping[str, Any]]) -> Iterator[str]:
 
 def verdicts(rates: Sequence[Mapping[str, Any]]) -> Iterator[str]:
     """A sentence on each annotator who looks random or reversed."""
-    from likewise.pairs.credible_words import names_of, verdict_on
+    from likewise.pairs.credible import names_of, verdict_on
 
     for name, rate in zip(names_of(rates), rates, strict=True):
         if verdict := verdict_on(rate):

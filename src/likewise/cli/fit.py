@@ -23,6 +23,7 @@ from likewise.cli.items import (
 )
 from likewise.cli.options import (
     ANSWERS,
+    LEARNING,
     BatchSize,
     Device,
     EncoderName,
@@ -41,8 +42,7 @@ from likewise.cli.options import (
     UnitLength,
 )
 from likewise.cli.processes import take_part
-from likewise.cli.run import open_run
-from likewise.cli.words import class_sizes, items_in_words, next_commands, unused_outputs
+from likewise.cli.run import class_sizes, items_in_words, next_commands, open_run, unused_outputs
 from likewise.errors import InputError
 
 if TYPE_CHECKING:
@@ -55,16 +55,23 @@ NOISE = ("auto", "annotators", "confusion", "learn")
 def fit(
     items: ItemsPath,
     pairs: Annotated[Path, typer.Option(help=ANSWERS)],
-    out: Annotated[Path, typer.Option(help="Write to this folder; the same command resumes a stopped run.")],
+    out: Annotated[Path, typer.Option(help="Write to this folder. The same command resumes a stopped run.")],
     classes: Annotated[
         int | None,
         typer.Option(
-            min=2, help="How many classes there are, or more: the unused are dropped. Estimated where it is not given."
+            min=2,
+            help="How many classes there are, or more: unused outputs are dropped. Default: an estimate.",
+            rich_help_panel=LEARNING,
         ),
     ] = None,
     network: Network = None,
     epochs: Annotated[
-        int | None, typer.Option(min=1, help="Epochs of each stage; by default 400 steps or more, by what was told.")
+        int | None,
+        typer.Option(
+            min=1,
+            help="Epochs of each training stage. Default: 400 steps, or more for many answers.",
+            rich_help_panel=LEARNING,
+        ),
     ] = None,
     batch_size: BatchSize = 100,
     learning_rate: LearningRate = 3e-3,
@@ -72,21 +79,41 @@ def fit(
         str,
         typer.Option(
             metavar="auto|annotators|confusion|learn|RATE",
-            help="The rate of wrong answers: each annotator's, all answers judged together (auto) or pair by pair "
-            "(annotators); of classes mixed up (confusion); one, learned (learn) or given. 0: all are right.",
+            help="The rate of wrong answers. auto: one rate per annotator, estimated from all answers together. "
+            "annotators: the same, pair by pair. confusion: one per pair of classes. learn: one for all. "
+            "0: every answer is right.",
+            rich_help_panel=LEARNING,
         ),
     ] = "auto",
     group_first: Annotated[
-        bool, typer.Option("--group-first/--no-group-first", help="Whether to begin with groups of the items.")
+        bool,
+        typer.Option(
+            "--group-first/--no-group-first",
+            help="Whether to cluster the items first, and to begin with these groups.",
+            rich_help_panel=LEARNING,
+        ),
     ] = True,
     unlabelled: Annotated[
-        bool, typer.Option("--unlabelled/--no-unlabelled", help="Whether to use the pairs that nobody answered too.")
+        bool,
+        typer.Option(
+            "--unlabelled/--no-unlabelled",
+            help="Whether to learn from the pairs that nobody answered, too.",
+            rich_help_panel=LEARNING,
+        ),
     ] = True,
     held_out: Annotated[
-        float, typer.Option(min=0, max=0.5, help="The share of the answers that is kept back to measure with.")
+        float,
+        typer.Option(
+            min=0, max=0.5, help="The share of the answers that is held out to measure with.", rich_help_panel=LEARNING
+        ),
     ] = 0.1,
     patience: Annotated[
-        int, typer.Option(min=0, help="Epochs without a better held-out loss before a stage ends; 0: never.")
+        int,
+        typer.Option(
+            min=0,
+            help="Epochs without a better held-out loss after which a stage ends. 0: a stage never ends early.",
+            rich_help_panel=LEARNING,
+        ),
     ] = 0,
     encoder: EncoderName = "auto",
     text: TextColumns = None,
@@ -290,7 +317,7 @@ def _outcome(out: Path, model: PairClassifier, metrics: dict[str, Any]) -> Itera
 
 def _wrong_answers(metrics: dict[str, Any]) -> Iterator[str]:
     """How many answers look wrong, and whose."""
-    from likewise.pairs.credible_words import mixed_up_in_words, wrong_in_words
+    from likewise.pairs.credible import mixed_up_in_words, wrong_in_words
 
     facts = metrics["answers"]
     if metrics["mixed_up"] is not None:

@@ -3,13 +3,13 @@
 fit.json           what was fitted to what; the first file of all
 items/             where the items do not fit into memory: their rows, as `keep_on_disk` leaves them; may be deleted
 answers/           of `fit`, where the answers do not fit into memory: their closure, as `write_large` leaves it
-stages/            the checkpoints of the training, so that the same command goes on where it was
+stages/            the checkpoints of the training, from which the same command resumes
 answers.parquet    of `fit`: left, right, same, weight, annotator (where they are named), line (where the answer stands
                    in its file), held_out, p_wrong (where it was judged); a sample where they are many
 labels.parquet     of `semi`: id (the row number of an item without one), label, held_out
 similarity/        of `discover`: the similarity network, as `SimilarityNetwork.load` reads it; fit for other piles too
 classes.csv        of `discover`: id, class, probability of each item
-history.csv        a row an epoch
+history.csv        one row per epoch
 model.safetensors, classifier.json    the classifier, as `load_classifier` reads it
 metrics.json       the figures; the last file of all
 """
@@ -128,7 +128,7 @@ def items_of(run: Path, given: Path | None) -> Path:
         return given
     fit = read_fit(run)
     if fit is None:
-        raise InputError(f"{run} does not say where its items are, for fit.json is missing; give --items.")
+        raise InputError(f"{run} does not say where its items are, because fit.json is missing; give --items.")
     if not Path(fit.items).exists():
         raise InputError(f"{fit.items}, which {run} was fitted to, is no longer there; give --items its new place.")
     return Path(fit.items)

@@ -219,7 +219,7 @@ def show(
 
     Its figures go into docs/ beside it.
     """
-    from likewise.paper.answers_figure import answers_figures
+    from likewise.paper.answers_section import answers_figures
     from likewise.paper.landscape import draw_landscape, landscape_figures
     from likewise.paper.results_page import results_page
     from likewise.storage.atomic_files import write_atomically

@@ -12,6 +12,7 @@ from likewise.cli import fitted
 from likewise.cli.few_labels import LabelledItems, find_labels, positions, read_few_labels
 from likewise.cli.items import NOT_THE_MODELS, Given, open_to_learn
 from likewise.cli.options import (
+    LEARNING,
     BatchSize,
     Device,
     EncoderName,
@@ -31,8 +32,7 @@ from likewise.cli.options import (
     UnitLength,
 )
 from likewise.cli.processes import take_part
-from likewise.cli.run import open_run
-from likewise.cli.words import class_sizes, items_in_words, next_commands
+from likewise.cli.run import class_sizes, items_in_words, next_commands, open_run
 
 if TYPE_CHECKING:
     from likewise.estimators import SemiSupervisedClassifier
@@ -42,23 +42,42 @@ REMEDY = "Correct it, or leave it out."
 
 def semi(
     items: ItemsPath,
-    labels: Annotated[Path, typer.Option(help="Labels of some of the items, .csv or .parquet: id, label.")],
-    out: Annotated[Path, typer.Option(help="Write to this folder; the same command resumes a stopped run.")],
-    method: Annotated[SemiMethod, typer.Option(help="The method that learns from the unlabelled.")] = "pseudo-mcl",
+    labels: Annotated[
+        Path, typer.Option(help="Labels of some of the items: a .csv or .parquet table with the columns id and label.")
+    ],
+    out: Annotated[Path, typer.Option(help="Write to this folder. The same command resumes a stopped run.")],
+    method: Annotated[
+        SemiMethod, typer.Option(help="The method that learns from the unlabelled items.", rich_help_panel=LEARNING)
+    ] = "pseudo-mcl",
     classes: Annotated[
-        int | None, typer.Option(min=2, help="How many classes there are, to be told when one of them has no label.")
+        int | None,
+        typer.Option(
+            min=2,
+            help="How many classes there are. Give it if some class has no label. Default: the classes of the labels.",
+            rich_help_panel=LEARNING,
+        ),
     ] = None,
     network: Network = None,
     epochs: Annotated[
-        int | None, typer.Option(min=1, help="Epochs of each of the two stages; by default about 640 steps.")
+        int | None,
+        typer.Option(
+            min=1, help="Epochs of each of the two stages. Default: about 640 steps.", rich_help_panel=LEARNING
+        ),
     ] = None,
     batch_size: BatchSize = 100,
     learning_rate: LearningRate = 1e-3,
     epsilon: Annotated[
-        float | None, typer.Option(help="How far vat goes from an item, in deviations; by default by its size.")
+        float | None,
+        typer.Option(
+            help="How far vat moves an item, in standard deviations. Default: by the number of its features.",
+            rich_help_panel=LEARNING,
+        ),
     ] = None,
     held_out: Annotated[
-        float, typer.Option(min=0, max=0.5, help="The share of the labels that is kept back to measure with.")
+        float,
+        typer.Option(
+            min=0, max=0.5, help="The share of the labels that is held out to measure with.", rich_help_panel=LEARNING
+        ),
     ] = 0.0,
     encoder: EncoderName = "auto",
     text: TextColumns = None,

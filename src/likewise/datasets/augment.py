@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -136,7 +137,7 @@ def _transform(images: Tensor, inverse_maps: Tensor, outside: str = "zeros") -> 
 def _crop_and_flip(images: Tensor, padding: int, flip: bool, generator: torch.Generator) -> Tensor:
     """One gather of whole rows: with flips it chooses between the padded batch and its mirror image.
 
-    That is several times faster than a gather of pixels (one index a row, and the row is copied as a block), than a
+    That is several times faster than a gather of pixels (one index per row, and the row is copied as a block), than a
     `where` over both batches, and than a loop over images.
     """
     batch, channels, height, width = images.shape
@@ -161,7 +162,7 @@ def _crop_and_flip(images: Tensor, padding: int, flip: bool, generator: torch.Ge
 def normalise(inputs: Tensor, mean: Sequence[float], std: Sequence[float]) -> Tensor:
     """`(x - mean) / std` as float32; bytes are first scaled to [0, 1].
 
-    One value a channel for images (b, C, H, W), one a column for features (b, d); empty `mean` and `std` leave the
+    One value per channel for images (b, C, H, W), one per column for features (b, d); empty `mean` and `std` leave the
     values as they are (bytes are still scaled).
 
     >>> normalise(torch.tensor([[[[0, 255]]]], dtype=torch.uint8), mean=(0.5,), std=(0.25,))
@@ -183,10 +184,16 @@ def normalise(inputs: Tensor, mean: Sequence[float], std: Sequence[float]) -> Te
     if not all(value > 0 for value in std):
         raise InputError(f"std must be positive everywhere, got {min(std)}.")
     shape = (1, -1, *[1] * (inputs.ndim - 2))
+    scale, offset = (each.to(inputs.device).view(shape) for each in _scale_and_offset(tuple(mean), tuple(std), unit))
+    return values.mul_(scale).sub_(offset)
+
+
+@functools.lru_cache(maxsize=8)  # a thousand columns take longer to convert than a batch of them to normalise
+def _scale_and_offset(mean: tuple[float, ...], std: tuple[float, ...], unit: float) -> tuple[Tensor, Tensor]:
+    """`x / unit` normalised is `x * scale - offset`."""
     scale = torch.tensor(std, dtype=torch.float64).mul_(unit).reciprocal_()
     offset = torch.tensor(mean, dtype=torch.float64).mul_(unit).mul_(scale)
-    scale, offset = (each.to(inputs.device, torch.float32).view(shape) for each in (scale, offset))
-    return values.mul_(scale).sub_(offset)
+    return scale.float(), offset.float()
 
 
 # What augmentation is to images: a little noise on feature vectors, so that two views of an item differ.

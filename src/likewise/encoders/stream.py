@@ -14,7 +14,7 @@ import torch
 from torch import Tensor
 
 from likewise.datasets import ItemStream, load_arrays
-from likewise.datasets.folder import list_files
+from likewise.datasets.images import list_files
 from likewise.datasets.items import Items
 from likewise.datasets.stream import ARRAY_SUFFIXES
 from likewise.datasets.texts import Texts, load_texts

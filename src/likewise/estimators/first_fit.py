@@ -11,14 +11,15 @@ from numpy.typing import ArrayLike, NDArray
 from torch import Tensor
 
 from likewise.errors import InputError
-from likewise.estimators.increments import Told, answers_to_remember, is_evidence, remember
+from likewise.estimators.increments import Examples, answers_to_remember, is_evidence, remember
 from likewise.estimators.inputs import InputForm
 from likewise.estimators.naming import match_names, outputs_in_use
 from likewise.estimators.number_of_outputs import asked_outputs, estimate_n_classes
 from likewise.estimators.task import Task, checksum, item_weights, items_checksum, make_task, weighted_answers
-from likewise.estimators.wrong_answers import Verdict, flip_of, judge_all, share_wrong, turns_of
+from likewise.estimators.wrong_answers import Verdict, flip_of, judge_all, rates_of, share_wrong, turns_of
 from likewise.pairs import LargeAnswers, Pairs
 from likewise.training import Pile, Settings, learn_answers
+from likewise.training.turns import calibrated
 
 if TYPE_CHECKING:
     from likewise.estimators.pair_classifier import PairClassifier
@@ -58,12 +59,14 @@ def fit_first(
     model.memory_ = {}
     if answers is not None:
         kept_answers = answers_to_remember(model, task.said) if is_evidence(model) else task.pairs
-        remember(model, Told.of_answers(inputs, kept_answers), seed)
+        remember(model, Examples.of_answers(inputs, kept_answers), seed)
     if labels is not None:
         weight = item_weights(None if answers is not None else sample_weight, labels)
-        told = Told.of_labels(inputs, labels, weight)
+        examples = Examples.of_labels(inputs, labels, weight)
         kept = np.setdiff1d(np.arange(len(labels)), task.held_out.items if answers is None else [])
-        remember(model, replace(told, index=told.index[kept], said=labels[kept], weight=told.weight[kept]), seed)
+        remember(
+            model, replace(examples, index=examples.index[kept], said=labels[kept], weight=examples.weight[kept]), seed
+        )
 
 
 def _learn(
@@ -116,6 +119,9 @@ def _learn(
         given = weighted_answers(answers, sample_weight)
         verdict = judge_all(learned.network, pile, given, task.held_out, model.noise, grouped=learned.grouped)
     model._set_verdict(verdict)
+    if answered:
+        rates = rates_of(verdict, learned.flip, task.held_out)
+        model.network_ = calibrated(learned.network, pile, task.held_out, rates)
     model.confusion_ = learned.confusion
     model.noise_ = learned.flip if verdict.posterior is None else share_wrong(verdict, task.noisy)
 

@@ -49,9 +49,9 @@ class PairClassifier(NetworkClassifier):
     group_first : whether to begin with groups of the items, on which geometry and answers agree. The network is taught
         these, then what it sees is grouped again. Random starts are made where the groups do not show the classes.
     unlabelled : whether a second stage uses the pairs that nobody answered, through pseudo-similarity; its outcome is
-        dropped where it is worse on held-out answers, by more than two standard errors; and after clear groups unless
-        it is better by as much. In a table of more than 10,000 items it keeps the borders of classes away from items,
-        once with neighbours taken to be the same and once without, and what is worse is dropped.
+        dropped where it is worse on held-out answers, by more than two standard errors. Vectors whose groups are clear
+        have no such stage; in a table of more than 10,000 of them it keeps the borders of classes away from items, once
+        with neighbours taken to be the same and once without, and what is worse is dropped.
     noise : how answers may be wrong. "auto": each annotator has rates of false "same" and false "different", and all
         answers are judged together with the network's outputs, in turns with the training; what follows from chains of
         answers is used only where none looks wrong. "annotators": the same rates, but each pair is judged alone.
@@ -67,9 +67,9 @@ class PairClassifier(NetworkClassifier):
     unit_length : whether to bring feature vectors to length 1 before anything else, as suits embeddings that are
         compared by their angle. What is predicted later is treated alike, also by an exported file.
     precision : "auto" or "float32", or "bfloat16", which is faster on hardware that has it and rounds to three digits.
-    verbose : whether to show progress: a bar on a terminal, else lines, at most one a second.
+    verbose : whether to show progress: a bar on a terminal, else lines, at most one per second.
     on_epoch : is called with each new row of the history (a dict), for logging.
-    run : a folder, so that a killed fit goes on where it was.
+    run : a folder, from which a killed fit resumes.
 
     Attributes
     ----------

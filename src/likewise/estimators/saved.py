@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 FORMAT = 1
 OWN = "a network of your own"
-LARGEST_INPUT = 2**20  # features, pixels a side or outputs: what says more was not written here
+LARGEST_INPUT = 2**20  # features, pixels per side or outputs: a record that says more was not written here
 AGAIN = "save the classifier again"
 ANYTHING = (str, float, bool, None)  # that JSON holds and a parameter can be
 PARAMETERS = {

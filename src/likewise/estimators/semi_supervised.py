@@ -25,7 +25,8 @@ from likewise.estimators.network_classifier import STEPS, NetworkClassifier
 from likewise.estimators.starting_network import Network
 from likewise.estimators.task import checksum, items_checksum
 from likewise.storage.records import Form
-from likewise.supervision.semi import Method, find_method, usual_epsilon
+from likewise.supervision.semi import Method, find_method
+from likewise.supervision.vat import usual_epsilon
 from likewise.training import LEAST_STEPS, Augment, Evaluate, OnEpoch, Pile, Settings, learn_few_labels
 from likewise.training.settings import Precision
 from likewise.unknown import UNKNOWN
@@ -124,9 +125,9 @@ class SemiSupervisedClassifier(NetworkClassifier):
     unit_length : whether to bring feature vectors to length 1 before anything else, as suits embeddings that are
         compared by their angle. What is predicted later is treated alike, also by an exported file.
     precision : "auto" or "float32", or "bfloat16", which is faster on hardware that has it and rounds to three digits.
-    verbose : whether to show progress: a bar on a terminal, else lines, at most one a second.
+    verbose : whether to show progress: a bar on a terminal, else lines, at most one per second.
     on_epoch : is called with each new row of the history (a dict), for logging.
-    run : a folder, so that a killed fit goes on where it was.
+    run : a folder, from which a killed fit resumes.
 
     Attributes
     ----------

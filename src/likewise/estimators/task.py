@@ -37,7 +37,7 @@ class Task:
 
     @property
     def arrays(self) -> tuple[NDArray[Any], ...]:
-        """All that is learned from, to be compared when a run goes on."""
+        """All that is learned from, to be compared when a run resumes."""
         who = () if self.said.annotator is None else (self.said.annotator,)
         return self.pairs.left, self.pairs.right, self.pairs.same, self.pairs.weight, *who
 

@@ -52,6 +52,7 @@ CREDIBILITY = {
     "outliers": [int],
 }  # the form of the facts that are saved
 FEWEST_GROUPED = 100  # answers among which groups do not foretell answers by chance
+LEAST_WRONG = 0.005  # the rate of wrong answers where none is taken to be wrong
 FEWEST_UNTAUGHT = 30  # held-out answers that tell whether the network foretells any; with fewer all answers do
 
 
@@ -114,6 +115,14 @@ def judge_all(
     if grouped and len(answers) >= FEWEST_GROUPED:
         found = replace(found, supported=True)
     return Verdict(found, credible_facts(found))
+
+
+def rates_of(verdict: Verdict, flip: float, pairs: Pairs) -> ErrorRates:
+    """Of the annotators of some of the answers judged; where none were judged, the one rate of all, or nearly 0."""
+    if verdict.posterior is not None:
+        return rates_for(verdict.facts, pairs)
+    one = np.full(max(len(pairs.annotators), 1), max(flip, LEAST_WRONG))
+    return ErrorRates(one, one)
 
 
 def check_saved(confusion: Any, facts: dict[str, Any] | None, n_outputs: int, folder: Path) -> None:

@@ -52,7 +52,7 @@ def loss_surface(
         each filter has the norm of the trained one.
     inputs, labels : for a network: items as it takes them, (n, ...), and their classes, (n,). A run knows its own.
     losses : of "ce", "mcl" and "kcl".
-    grid, span : points a side, and from where to where; a number is for both sides of the centre. By default -1 to 1,
+    grid, span : points per side, and from where to where; a number is for both sides of the centre. By default -1 to 1,
         and -0.5 to 1.5 between three solutions.
     items, batch_size : so many random items, in batches that are the same at every point. MCL and KCL are over the
         pairs within a batch.
@@ -64,7 +64,7 @@ def loss_surface(
         each such vector by its norm.
     seed : of the items and of random directions.
     data : the folder of the data sets; otherwise LIKEWISE_DATA.
-    out : the .npz file to write. Finished rows are kept beside it, and a run that was stopped goes on from there.
+    out : the .npz file to write. Finished rows are kept beside it, and a stopped run resumes from there.
     processes : among how many to divide the rows.
 
     >>> from likewise.networks import build
@@ -103,7 +103,7 @@ def loss_surface(
 
 
 def describe(job: Job, names: Mapping[str, Any], *, batch_size: int, biases: str, seed: int) -> dict[str, Any]:
-    """How a surface is made, for its file and for whoever goes on with it."""
+    """How a surface is made, for its file and for a run that resumes it."""
     mutual = len(names["runs"]) == 3
     return {
         **names,
@@ -130,7 +130,7 @@ def compute_surface(
     processes: int = 1,
     progress: bool = False,
 ) -> Surface | None:
-    """Compute a job, or go on with it; None while rows of other parts are missing. A finished file is read again."""
+    """Compute a job, or resume it; None while rows of other parts are missing. A finished file is read again."""
     if out is not None and out.exists():
         return finished(out, about)
     folder = None if out is None else out.with_name(f"{out.name}.rows")

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 Ints = NDArray[np.int64]
 
 MEETING = 6000  # a search from both ends takes as long as SciPy's search of a graph of so many items and links
-LEVELS = 1000  # and is given up after so many, for it is slow where a level has few items
+LEVELS = 1000  # and is abandoned after so many, because it is slow where a level has few items
 
 
 class Chains:

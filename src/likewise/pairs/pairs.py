@@ -15,9 +15,8 @@ from likewise.errors import InputError
 from likewise.pairs import columns, files
 from likewise.pairs.annotators import counted, reliability
 from likewise.pairs.closure import Closure, close, told
-from likewise.pairs.columns import Source
+from likewise.pairs.columns import Source, item_ids, lookup
 from likewise.pairs.contradictions import Contradiction, find_contradictions
-from likewise.pairs.ids import item_ids, lookup
 from likewise.pairs.keys import occurring, places
 from likewise.pairs.known_classes import label_pairs, matrix_pairs
 from likewise.pairs.posterior import Posterior, infer

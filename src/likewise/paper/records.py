@@ -1,15 +1,14 @@
-"""Records: what a run found and how it was made, one JSON file per run; `Record` is that of the paper's table."""
+"""Records: what a run gave and how it was made, one JSON file per run."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import MISSING, asdict, dataclass, fields
 from pathlib import Path
-from typing import Any, ClassVar, Protocol, TypeVar
+from typing import TYPE_CHECKING, Protocol, TypeVar
 
 from likewise.errors import InputError
-from likewise.paper.entries import run_name
 from likewise.storage.records import write_json
 
 # What JSON may hold for a field of each type: a whole number is also a float there.
@@ -25,25 +24,15 @@ KINDS: dict[str, tuple[type, ...]] = {
 }
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Record:
-    """Errors are in %. No date: a repeated run writes the same record, apart from the times."""
+    """How a figure was made; each table adds what it measured. It is kept as `results/<table>/<name>.json`.
+
+    No date: a repeated run writes the same record, apart from the times.
+    """
 
     table: str
-    dataset: str
-    network: str
-    criterion: str
-    treatment: str  # "none" where there is none
-    seed: int
-    epochs: int
-    paper_epochs: int  # more than epochs where the schedule was compressed
-    drops: list[int]
-    settings: dict[str, object]  # everything that training was told, also augmentation and the criterion's arguments
-    paper_error: float
-    error: float  # on the test set, outputs matched to classes on the training set
-    train_error: float
-    scores: dict[str, float]  # on the test set: nmi, ari, pair scores
-    seconds: float  # of training
+    settings: dict[str, object]  # everything that training was told
     cpu_seconds: float
     command: str
     likewise: str  # versions
@@ -51,43 +40,57 @@ class Record:
     cpu: str
     threads: int
 
-    @property
-    def name(self) -> str:
-        return run_name(self.dataset, self.network, self.criterion, self.treatment, self.seed, self.epochs)
+    if TYPE_CHECKING:  # a property of the records of most tables, and a field of others
+
+        @property
+        def name(self) -> str: ...
 
 
-class Kept(Protocol):
-    """A dataclass that is kept as `results/<table>/<name>.json`."""
-
-    __dataclass_fields__: ClassVar[dict[str, Any]]
-
-    @property
-    def table(self) -> str: ...
+class Entry(Protocol):
+    """What has a record once it was run."""
 
     @property
     def name(self) -> str: ...
 
 
-Kind = TypeVar("Kind", bound=Kept)
+SomeRecord = TypeVar("SomeRecord", bound=Record)
+SomeEntry = TypeVar("SomeEntry", bound=Entry)
+
+
+def run_missing(
+    entries: Iterable[SomeEntry],
+    results: Path,
+    table: str,
+    kind: type[SomeRecord],
+    run: Callable[[SomeEntry], SomeRecord],
+) -> Iterator[tuple[SomeRecord, Path, bool]]:
+    """Run each entry that has no record yet, and write its record; gives record, path and whether it ran."""
+    for entry in entries:
+        path = record_path(results, table, entry.name)
+        if path.exists():
+            yield read_record(path, kind), path, False
+        else:
+            record = run(entry)
+            yield record, write_record(results, record), True
 
 
 def record_path(results: Path, table: str, name: str) -> Path:
     return results / table / f"{name}.json"
 
 
-def write_record(results: Path, record: Kept) -> Path:
+def write_record(results: Path, record: Record) -> Path:
     """Write it, whole or not at all, and give its path."""
     path = record_path(results, record.table, record.name)
     write_json(path, asdict(record))
     return path
 
 
-def read_records(results: Path, table: str, kind: type[Kind]) -> list[Kind]:
+def read_records(results: Path, table: str, kind: type[SomeRecord]) -> list[SomeRecord]:
     """Every record of a table, by name; an empty list where there is none."""
     return [read_record(path, kind) for path in sorted((results / table).glob("*.json"))]
 
 
-def read_record(path: Path, kind: type[Kind]) -> Kind:
+def read_record(path: Path, kind: type[SomeRecord]) -> SomeRecord:
     """The record in a file; a field with a default may be missing there, in a record that is older than the field."""
     remedy = "Delete the file and run its command again."
     try:

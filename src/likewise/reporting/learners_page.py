@@ -20,8 +20,8 @@ from likewise.reporting.classes import (
 )
 from likewise.reporting.confusion_matrix import class_name, confusion_matrix, output_order
 from likewise.reporting.curves import learners_section
+from likewise.reporting.drawing import learner_colour
 from likewise.reporting.page import Card, count, write_page
-from likewise.reporting.palette import learner_colour
 from likewise.reporting.previews import Preview, Previews, check_previews, preview
 
 MOST_DISAGREEMENTS = 36  # items shown where learners differ

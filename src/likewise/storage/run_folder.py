@@ -65,7 +65,7 @@ def finished_stages(run: Path) -> dict[str, Any]:
 
 
 def write_history(path: Path, history: Sequence[Mapping[str, object]]) -> None:
-    """Write one row an epoch; the columns are those of all rows, in the order they first appear."""
+    """Write one row per epoch; the columns are those of all rows, in the order they first appear."""
     text = io.StringIO()
     table = csv.DictWriter(text, list(dict.fromkeys(name for row in history for name in row)), lineterminator="\n")
     table.writeheader()

@@ -21,8 +21,8 @@ from collections.abc import Callable
 from torch import Tensor, nn
 
 from likewise.supervision.answers import AnsweredBatch, Known, answers_objective
-from likewise.supervision.semi.objective import BatchSeen
-from likewise.supervision.semi.vat import keeping_statistics, roughness
+from likewise.supervision.semi import BatchSeen
+from likewise.supervision.vat import keeping_statistics, roughness
 
 INFORMATION, IN_USE = 0.1, 4.0
 NEIGHBOURS, DOUBT = 0.3, 0.05

@@ -205,10 +205,13 @@ def learn_answers(
         known = judgement.known or known
     first = best
     if unlabelled and not (clear and len(held_out) < 2):  # nothing could speak for it
-        if n_items > looked_at and pile.inputs.ndim == 2:
-            stages, least = learn_smoothly(learner, first, known, around), 0.0
+        vectors, least = pile.inputs.ndim == 2, 0.0
+        if vectors and n_items > looked_at:
+            stages = learn_smoothly(learner, first, known, around)
+        elif vectors and clear:  # all are grouped, and no useful view of a vector is known
+            stages = []
         else:
-            stages, least = [learn_views(learner, first, known, clear)], CHANCE if clear else -CHANCE
+            stages, least = [learn_views(learner, first, known, clear)], -CHANCE
         for stage in stages:
             if learner.gain(stage.model, best.model) > least:
                 best = stage

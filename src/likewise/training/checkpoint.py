@@ -1,6 +1,6 @@
 """The checkpoint: weights, optimizer and the place in the run, in one safetensors file, whole or not there at all.
 
-The one before it is kept as checkpoint.previous.safetensors: a run goes on from there, to the same bits, where the last
+The one before it is kept as checkpoint.previous.safetensors: a run resumes from there, to the same bits, where the last
 one is damaged. A CRC-32 of all that a file says, names, shapes and numbers, is in it and is checked before it is used.
 
 Names: "network.<name>", "best.<name>" (the weights of the best epoch, where one is looked for), "optimizer.<position of
@@ -37,7 +37,7 @@ from likewise.training.optimizers import OF_SETTINGS, optimizer_numbers, optimiz
 from likewise.training.settings import with_defaults
 
 
-# What an epoch's training pass adds up: the loss, the items, and which outputs met which classes.
+# What the training pass of an epoch sums: the loss, the items, and which outputs met which classes.
 @dataclass
 class Tally:
     """Running sums of one epoch, all on the CPU; class labels are only counted here, never trained on.
@@ -108,7 +108,7 @@ class State:
 def save_checkpoint(
     path: Path, state: State, network: nn.Module, optimizer: Optimizer, about: Mapping[str, object]
 ) -> None:
-    """Write the checkpoint; `about` is what a later run must have in common with this one to go on from it."""
+    """Write the checkpoint; `about` is what a later run must have in common with this one to resume from it."""
     tensors = {f"network.{name}": value for name, value in network_tensors(network).items()}
     tensors |= {f"best.{name}": value for name, value in state.best.items()}
     tensors |= {f"optimizer.{name}": stored(value) for name, value in optimizer_tensors(optimizer).items()}

@@ -122,7 +122,7 @@ def agglomerated(
     odds, told = answers_one_by_one(pairs, pairs.n_items, n_groups)
     found = agglomerate(spaces, odds, n_groups, seed)
     for _ in range(WEIGHED):
-        again = weighed(odds, told, found.together)
+        again = weighed(odds, told, found.together, found.posterior.argmax(1))
         if again is None:
             break
         odds = again

@@ -17,18 +17,19 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import torch
 from numpy.typing import NDArray
 from scipy.optimize import minimize_scalar
 from scipy.special import softmax
 from torch import nn
 
-from likewise.distributed import from_first
+from likewise.distributed import agreed, from_first
 from likewise.pairs import Pairs, Posterior, credibility, evidence
 from likewise.pairs.posterior import infer
 from likewise.pairs.rates import PRIOR_ANSWERS, PRIOR_WRONG
 from likewise.supervision import AnswerKnowledge, EvidenceKnowledge, Known
-from likewise.training.grouping import Grouping, items_to_look_at
-from likewise.training.judging import ErrorRates, inner
+from likewise.training.grouping import Grouping, among, items_to_look_at
+from likewise.training.judging import ErrorRates, answer_loss, inner
 from likewise.training.pile import Pile
 
 if TYPE_CHECKING:
@@ -42,6 +43,7 @@ RATES_SETTLED = 0.005  # likewise, the change of the rates, where pairs are judg
 OUTSIDE = 0.01  # the share of items that are in none of the classes
 USUAL_TEMPERATURE, SPREAD = np.log(1.5), 0.5  # of the logarithm of the temperature, where few answers tell it
 MOST_ANSWERS = 20_000  # that tell it
+FEWEST_TO_CALIBRATE = 30  # held-out answers
 MOST_JUDGED = 200_000  # answers that are judged together before a random start
 CHANCE = 2.0  # standard errors
 
@@ -117,6 +119,28 @@ def temperature(logits: Floats, pairs: Pairs, rates: ErrorRates) -> float:
     return float(np.exp(minimize_scalar(loss, bounds=(-1.0, 2.5), method="bounded").x))
 
 
+def calibrated(network: nn.Module, pile: Pile, held_out: Pairs, rates: ErrorRates) -> nn.Module:
+    """The network with its logits divided by their temperature, where held-out answers are for it.
+
+    They must be more likely so, and no more of them denied; and there must be enough. The classes stay the same. Only a
+    network whose last layer is known by name, `last`, can be divided.
+    """
+    last = getattr(network, "last", None)
+    if len(held_out) < FEWEST_TO_CALIBRATE or not isinstance(last, nn.Linear):
+        return network
+    logits = pile.logits(network, held_out.items).numpy().astype(np.float64)
+    found = agreed(temperature(logits, among(held_out, held_out.items), rates))
+    divided = copy.deepcopy(network)
+    with torch.no_grad():
+        for parameter in divided.last.parameters():  # type: ignore[union-attr]
+            parameter.div_(found)
+    same = credibility(held_out, *rates).astype(np.float32)
+    (loss, denied), (less, fewer) = (
+        answer_loss(model, pile, replace(held_out, same=same), evidence=True) for model in (network, divided)
+    )
+    return divided if agreed(less < loss and fewer <= denied) else network
+
+
 def learn_in_turns(
     learner: Learner,
     stage: Stage,
@@ -151,11 +175,12 @@ def learn_in_turns(
             again = teach_classes(model, Grouping(items, classes, sure, 0.0, 0.0), turn, stage)
         else:
             again = teach_answers(model, EvidenceKnowledge(evidence(said, *rates)), turn, stage)
-        least = CHANCE if clear and not joint else -CHANCE  # pair by pair, clear groups are easily forgotten
+        least = CHANCE if clear else -CHANCE  # clear groups are easily forgotten
         if learner.gain(again.model, stage.model) <= least:
             break
         stage = again
-    return stage, Judgement(rates, _known(said, decided, rates, joint), decided["share_wrong"])
+    with_views = clear and learner.pile.inputs.ndim == 4
+    return stage, Judgement(rates, _known(said, decided, rates, joint and not with_views), decided["share_wrong"])
 
 
 def _decide(model: nn.Module, learner: Learner, said: Pairs, items: NDArray[np.int64], joint: bool) -> dict[str, Any]:
@@ -177,6 +202,11 @@ def _decide(model: nn.Module, learner: Learner, said: Pairs, items: NDArray[np.i
 
 
 def _known(said: Pairs, decided: dict[str, Any], rates: ErrorRates, joint: bool) -> Known | None:
+    """What further stages learn from.
+
+    Where images go on in views after clear groups, that is the evidence in the answers themselves: P(same) by all of
+    them holds what the network has learned from the groups, mistakes and all, and would only confirm it.
+    """
     if not decided["likely_wrong"]:
         return None
     if not joint:

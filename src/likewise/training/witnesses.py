@@ -9,6 +9,13 @@ who calls a pair of one class different at the rate e_r and one of two classes t
 The groups are the same for all annotators. What a and b are is not known: it is taken that those who are borne out best
 are wrong equally often both ways, at the rate at which the groups deny them. The same two equations then give the rates
 of all others: about e + d = 1 for one who guesses, and more for one who answers the wrong way round.
+
+Some know a part of the classes and take the others for these, always in the same way. Then an annotator has no two
+rates: what counts is how often r says "same" of an item of group a and one of group b,
+
+    B_rab,      1 - e = (B_raa + B_rbb) / 2,      d = B_rab, or the mean over other groups where a = b
+
+It is used for those of whom it foretells answers better than two rates do, each answer from the others.
 """
 
 from __future__ import annotations
@@ -18,12 +25,16 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
-from likewise.clustering.constraints import Floats
+from likewise.clustering.constraints import Floats, Ints
 from likewise.clustering.joining import LEAST_WRONG, Odds
 from likewise.pairs import Pairs
 from likewise.pairs.rates import Told, estimate, log_odds
 
 MOST_WRONG = 0.4
+LOCALLY_WRONG = 0.05  # of answers that count fully, where rates are by pairs of groups
+LEAST_ANSWERS = 200  # of an annotator, fewer of which do not show such rates
+PRIOR = 10.0  # answers that the two rates of an annotator are worth
+CHANCE = 2.0  # standard errors
 ALIKE = 0.8  # the least credit at which annotators are taken to be alike
 
 
@@ -36,18 +47,58 @@ def answers_one_by_one(pairs: Pairs, n_items: int, n_classes: int) -> tuple[Odds
     return Odds(n_items, ends, credit, n_classes), told
 
 
-def weighed(odds: Odds, told: Told, together: NDArray[np.bool_]) -> Odds | None:
+def weighed(odds: Odds, told: Told, together: NDArray[np.bool_], groups: Ints | None = None) -> Odds | None:
     """The answers, each with the credit of who gave it; None where all are about as credible.
 
-    `together` (m,) says whether the two items of each answer are in one group that was made without it. Credit is the
-    answer's log-odds in terms of those of the best annotators: 0 for a guess, below 0 for what is the wrong way round.
+    `together` (m,) says whether the two items of each answer are in one group that was made without it, and `groups`
+    (n,) has the groups of the items. Credit is the answer's log-odds in terms of those of the best annotators: 0 for a
+    guess, below 0 for what is the wrong way round.
     """
     rates, wrong = rates_by_groups(told, together)
+    odds_of = log_odds(told, *rates)
+    if groups is not None:
+        local, known = odds_by_pairs_of_groups(told, groups[odds.ends], odds.n_classes)
+        odds_of = np.where(known, local, odds_of)
+        wrong = LOCALLY_WRONG if known.any() else wrong
     usual = np.log((1 - wrong) / wrong)
-    credit = np.clip(log_odds(told, *rates) / usual, -1, 1)
+    credit = np.clip(odds_of / usual, -1, 1)
     if (np.abs(credit - odds.credit) < 1 - ALIKE).all():
         return None
     return replace(odds, credit=credit)
+
+
+def odds_by_pairs_of_groups(told: Told, ends: Ints, n_groups: int) -> tuple[Floats, NDArray[np.bool_]]:
+    """(m,) The log-odds of the answers by B, for items of these groups (m, 2), and for which of them it is known."""
+    a, b = np.sort(ends, axis=1).T
+    local, known = np.zeros(len(a)), np.zeros(len(a), dtype=np.bool_)
+    number = told.per_annotator(np.ones(len(a)))
+    one = np.arange(n_groups)
+    for annotator in np.flatnonzero(number >= LEAST_ANSWERS):
+        own = np.flatnonzero(told.who == annotator)
+        said, weight, cell = told.same[own], told.weight[own], a[own] * n_groups + b[own]
+        within = (a[own] == b[own]).astype(np.int64)
+        same, every = (
+            np.bincount(cell, values, minlength=n_groups**2) for values in (weight * said, weight)
+        )  # (K * K,) of which the upper half is filled
+        usual = (np.bincount(within, weight * said, 2) + 0.5) / (np.bincount(within, weight, 2) + 1)  # between, within
+        others = (same[cell] - weight * said + PRIOR * usual[within]) / (every[cell] - weight + PRIOR)
+        gain = weight * (
+            np.log(said * others + (1 - said) * (1 - others))
+            - np.log(said * usual[within] + (1 - said) * (1 - usual[within]))
+        )
+        if gain.sum() < CHANCE * np.sqrt((gain**2).sum()) + CHANCE * n_groups:
+            continue
+        expected = np.full((n_groups, n_groups), usual[0])
+        expected[one, one] = usual[1]
+        table = (same.reshape(expected.shape) + PRIOR * expected) / (every.reshape(expected.shape) + PRIOR)
+        table = np.triu(table) + np.triu(table, 1).T
+        elsewhere = (table.sum(1) - np.diag(table)) / max(n_groups - 1, 1)
+        e = 1 - (np.diag(table)[a[own]] + np.diag(table)[b[own]]) / 2
+        d = np.where(within == 1, elsewhere[a[own]], table[a[own], b[own]])
+        e, d = (np.clip(rate, LEAST_WRONG, 1 - LEAST_WRONG) for rate in (e, d))
+        local[own] = log_odds(Told(said, weight, np.arange(len(own)), len(own)), e, d)
+        known[own] = True
+    return local, known
 
 
 def rates_by_groups(told: Told, together: NDArray[np.bool_]) -> tuple[tuple[Floats, Floats], float]:

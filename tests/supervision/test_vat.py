@@ -9,7 +9,7 @@ import torch
 from torch import Tensor, nn
 
 from likewise.supervision.semi import BatchSeen
-from likewise.supervision.semi.vat import adversarial_direction, keeping_statistics, unit, usual_epsilon, vat
+from likewise.supervision.vat import adversarial_direction, keeping_statistics, unit, usual_epsilon, vat
 
 LABELLED, B, D = 2, 5, 7
 INPUTS = torch.randn(LABELLED + B, D, generator=torch.Generator().manual_seed(0))

@@ -11,13 +11,15 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from contextlib import contextmanager
+from typing import TYPE_CHECKING
 
 import torch
 from torch import Tensor, nn
 from torch.nn.functional import kl_div
 from torch.nn.modules.batchnorm import _BatchNorm
 
-from likewise.supervision.semi.objective import BatchSeen, Regulariser
+if TYPE_CHECKING:
+    from likewise.supervision.semi import BatchSeen, Regulariser
 
 XI = 0.01  # of epsilon: near enough for the second order, and far enough for float32 to tell the difference
 EPSILON, NUMBERS = 8.0, 3 * 32 * 32  # the paper's for CIFAR-10 with augmentation, whose items have so many numbers
