@@ -29,7 +29,7 @@ from likewise.cli.options import (
 )
 from likewise.cli.predict import prediction_rows, write_csv
 from likewise.cli.processes import take_part
-from likewise.cli.run import class_sizes, items_in_words, next_commands, open_run, unused_outputs
+from likewise.cli.run import open_run
 from likewise.cli.teacher import (
     Images,
     Teacher,

@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from likewise.cli.items import Given
+from likewise.cli.run import class_sizes, items_in_words, next_commands, unused_outputs
 from likewise.cli.teacher import Teacher, ignored_labels
-from likewise.cli.words import class_sizes, items_in_words, next_commands, unused_outputs
 
 if TYPE_CHECKING:
     from likewise.estimators import CategoryDiscoverer

@@ -2,6 +2,7 @@
 
 from likewise.evaluation.calibration import Calibration, calibration, platt
 from likewise.evaluation.intervals import share_interval, wilson
+from likewise.evaluation.known_and_new import KnownAndNew, known_and_new
 from likewise.evaluation.novelty import Novelty, auroc, nearness
 from likewise.evaluation.number_of_classes import (
     NumberOfClasses,
@@ -26,6 +27,7 @@ from likewise.evaluation.trust import Trust, trust
 
 __all__ = [
     "Calibration",
+    "KnownAndNew",
     "Novelty",
     "NumberOfClasses",
     "PairAccuracy",
@@ -41,6 +43,7 @@ __all__ = [
     "confusion",
     "hard_answers",
     "joining_costs",
+    "known_and_new",
     "match_outputs",
     "n_dominant",
     "nearness",
