@@ -167,14 +167,15 @@ class CategoryDiscoverer(ClusterMixin, BaseEstimator):  # type: ignore[misc]
 
     def predict(self, X: Any) -> NDArray[Any]:
         """The class of each item; -1, or "new" where classes have names, if it is rather of none of them."""
-        best = self.predict_proba(X).argmax(1)
-        labels = np.asarray(self.classes_[best])
-        unseen = self.predict_new(X) > 0.5
+        return self.with_unseen(self.classes_[self.predict_proba(X).argmax(1)], self.predict_new(X))
+
+    def with_unseen(self, labels: NDArray[Any], p_new: NDArray[np.float64]) -> NDArray[Any]:
+        """Classes (n,), with -1 or "new" in the place of those that are rather of none, by the probability (n,)."""
+        unseen = p_new > 0.5
         if not unseen.any():
-            return labels
-        if labels.dtype.kind in "iu":
-            return np.where(unseen, -1, labels)
-        return np.where(unseen, NEW, labels.astype(str))
+            return np.asarray(labels)
+        numbers = labels.dtype.kind in "iuf"
+        return np.where(unseen, -1 if numbers else NEW, labels if numbers else labels.astype(str))
 
     def predict_proba(self, X: Any) -> NDArray[np.float32]:
         """The probability of each class of `classes_`, (n, n_classes_), if it is one of them."""
