@@ -223,6 +223,19 @@ class CategoryDiscoverer(ClusterMixin, BaseEstimator):  # type: ignore[misc]
         similarity.classes_ = self.classes_
         return similarity
 
+    def nearest_known(self) -> list[tuple[Any, Any, float]]:
+        """Each new class of a mixed pile, the known class nearest to it, and the cosine of their mean directions."""
+        check_is_fitted(self)
+        if not self.mixed or self.similarity_ is None:
+            return []
+        z = _embedded(self.similarity_, self.anchors_)
+        means = np.stack([z[self.anchor_codes_ == code].mean(axis=0) for code in range(self.n_classes_)])
+        means /= np.maximum(np.linalg.norm(means, axis=1, keepdims=True), 1e-12)
+        n_known = len(self.similarity_.classes_)
+        alike = means[n_known:] @ means[:n_known].T
+        names = self.classes_.tolist()
+        return [(names[n_known + k], names[row.argmax()], float(row.max())) for k, row in enumerate(alike)]
+
     @property
     def counted_by_(self) -> str:
         """How the number of classes is known: "given", or estimated by "known classes" or by "silhouette"."""
@@ -320,7 +333,7 @@ class CategoryDiscoverer(ClusterMixin, BaseEstimator):  # type: ignore[misc]
 
     def _learning(self, n_items: int) -> Learning:
         settings = Settings(
-            epochs=self.epochs,
+            epochs=max(1, self.epochs),
             batch_size=min(BATCH_SIZE, max(2, n_items)),
             learning_rate=LEARNING_RATE,
             optimizer="adamw",
@@ -329,7 +342,8 @@ class CategoryDiscoverer(ClusterMixin, BaseEstimator):  # type: ignore[misc]
             precision=self.precision,
             seed=self.seed_,
         )
-        return Learning(settings, None if self.run is None else Path(self.run), self.verbose, self.on_epoch)
+        run = None if self.run is None else Path(self.run)
+        return Learning(settings, self.epochs, run, self.verbose, self.on_epoch)
 
     def _discover_by_matrix(
         self, X: Any, rows: NDArray[np.int64], probability: NDArray[np.float32]

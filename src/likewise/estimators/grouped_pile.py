@@ -106,7 +106,7 @@ def _number(
         return count_with_known(known, codes, pile, odds, mixed=mixed, largest=largest, seed=seed)
     if mixed and n_classes < n_known:
         raise InputError(
-            f"n_classes is {n_classes}, but {n_known} classes are known; with mixed it is the number of all of them."
+            f"n_classes is {n_classes}, but {n_known} classes are known; with mixed it is that of all of them."
         )
     return NumberOfClasses(n_classes, n_classes, n_classes)
 
@@ -134,7 +134,7 @@ def _teach(
     partition = torch.from_numpy(grouped.posterior.argmax(1))
     part = EmbeddedPile(seen.module, seen.features[:, torch.from_numpy(looked)])
     network = prototype_classifier(part, partition, n_outputs)
-    if not learning.settings.epochs:
+    if not learning.epochs:
         return network, []
     everything = torch.cat([known, inputs])[torch.from_numpy(looked)]
     config = run_config(everything, similarity)

@@ -33,6 +33,7 @@ class Learning:
     """How a classifier learns from a grouping."""
 
     settings: Settings
+    epochs: int  # 0: nothing is learned beyond the prototypes
     run: Path | None
     progress: bool
     on_epoch: OnEpoch | None
@@ -68,7 +69,7 @@ def spectral_rounds(
     learning: Learning,
     seed: int,
 ) -> Rounds:
-    pile, module, epochs = similarity.pile(inputs), similarity.module_, learning.settings.epochs
+    pile, module, epochs = similarity.pile(inputs), similarity.module_, learning.epochs
     rounds = ROUNDS if isinstance(module.head, CosineHead) and epochs else 1
     history: list[dict[str, float]] = []
     for number in range(1, rounds + 1):
