@@ -15,6 +15,7 @@ from likewise.cli.credible import mixed_up_classes, rates_table, verdicts
 from likewise.cli.items import (
     NOT_THE_MODELS,
     Given,
+    answer_files,
     are_large,
     close_answers,
     encoded_anew,
@@ -136,8 +137,6 @@ def fit(
     """Learn classes from same-or-different answers about your items."""
     take_part(processes, sync_batch_norm)
 
-    from likewise.pairs.files import is_store
-
     arguments = {
         "classes": classes,
         "network": network,
@@ -167,10 +166,7 @@ def fit(
             raise InputError(f"{pairs} is too large to be read whole, which --noise needs; leave it out.")
         answers = None if large else read_answers(pairs, stream)
         told = pairs if answers is None else answers.source.file
-        if answers is not None and is_store(pairs):  # where answers change, and no file does
-            files, state = [], fitted.answers_sha256(answers)
-        else:
-            files, state = [Path(pairs)], ""
+        files, state = answer_files(pairs, answers)
         if run.was_finished(files, items, stream, state):
             return
         given = run.read(items, stream, on_disk=on_disk, strict=strict)
