@@ -317,7 +317,7 @@ def _outcome(out: Path, model: PairClassifier, metrics: dict[str, Any]) -> Itera
         )
     if model.grouped_:
         yield "The items show the classes: the network began with groups on which the items and the answers agree."
-    if model.unlabelled:
+    if model.unlabelled_ is not None:
         used = "were used too" if model.unlabelled_ else "were tried and left out"
         chosen = "; the held-out answers decided that, so the figures are slightly optimistic"
         yield f"The pairs that nobody answered {used}{chosen if metrics['held_out']['answers'] else ''}."
