@@ -25,6 +25,8 @@ ORDER = [
     {"training"},
     {"encoders"},
     {"estimators", "landscape"},
+    {"querying"},
+    {"labelling"},
     {"reporting", "benchmarks"},
     {"paper"},
     {"cli"},

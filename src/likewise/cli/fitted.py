@@ -54,6 +54,8 @@ LATER = {
     "unit_length": False,
     "encoder": "auto",
     "text": None,
+    "fine_tune": False,
+    "views": 0,
 }  # arguments that earlier versions did not have, and what stands for them there
 
 RECORD: dict[str, Any] = {
