@@ -15,6 +15,7 @@ from likewise.cli.credible import mixed_up_classes, rates_table, verdicts
 from likewise.cli.items import (
     NOT_THE_MODELS,
     Given,
+    answer_files,
     are_large,
     close_answers,
     encoded_anew,
@@ -137,8 +138,6 @@ def fit(
     arguments = {name: value for name, value in locals().items() if name not in BESIDE} | {"noise": _noise(noise)}
     take_part(processes, sync_batch_norm)
 
-    from likewise.pairs.files import is_store
-
     with open_run(out, "fit", arguments) as run:
         stream = open_to_learn(items, arguments, strict=strict)
         large = are_large(pairs, out)
@@ -146,10 +145,7 @@ def fit(
             raise InputError(f"{pairs} is too large to be read whole, which --noise needs; leave it out.")
         answers = None if large else read_answers(pairs, stream)
         told = pairs if answers is None else answers.source.file
-        if answers is not None and is_store(pairs):  # where answers change, and no file does
-            files, state = [], fitted.answers_sha256(answers)
-        else:
-            files, state = [Path(pairs)], ""
+        files, state = answer_files(pairs, answers)
         if run.was_finished(files, items, stream, state):
             return
         given = run.read(items, stream, on_disk=on_disk, strict=strict)

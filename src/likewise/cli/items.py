@@ -181,6 +181,15 @@ def read_answers(place: str, stream: ItemStream) -> Pairs:
     return answers
 
 
+def answer_files(place: str, answers: Pairs | None) -> tuple[list[Path], str]:
+    """What tells whether answers are those of before: their file or, in a store, where no file says so, their hash."""
+    from likewise.pairs.files import is_store
+
+    if answers is not None and is_store(place):
+        return [], fitted.answers_sha256(answers)
+    return [Path(place)], ""
+
+
 def find_answers(pairs: Pairs, given: Given) -> Pairs:
     """The answers with positions among the items; those about items that cannot be read are left out."""
     import numpy as np
