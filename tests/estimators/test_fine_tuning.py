@@ -89,7 +89,7 @@ def test_the_last_quarter_is_trained_saved_and_exported(photos: np.ndarray, tmp_
     with pytest.raises(InputError, match="are not those that the model was saved with"):
         PairClassifier.load(tmp_path).set_params(encoder=own).predict(photos)
     (tmp_path / "encoder.safetensors").write_bytes(b"no weights")
-    with pytest.raises(InputError, match="is no sound safetensors file"):
+    with pytest.raises(InputError, match="is not a valid safetensors file"):
         PairClassifier.load(tmp_path)
     (tmp_path / "encoder.safetensors").unlink()
     with pytest.raises(InputError, match="is missing, which holds the fine-tuned weights"):

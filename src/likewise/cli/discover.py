@@ -96,7 +96,8 @@ def discover(
     pairs: Annotated[
         str | None,
         typer.Option(
-            help="Answers about the pile, .csv, .parquet or a store: left, right, same. They join in.",
+            metavar="PATH|URL",
+            help="The answers about the pile, if there are any: a .csv or .parquet table, or a store.",
             show_default=False,
         ),
     ] = None,
