@@ -14,6 +14,7 @@ from PIL import Image
 from likewise.benchmarks import encoders
 from likewise.cli.bench import ENCODER_CASES
 from likewise.errors import InputError
+from likewise.training import fine_tuning
 
 
 @pytest.fixture
@@ -35,8 +36,9 @@ def test_photographs_and_speed(archive: Path, monkeypatch: pytest.MonkeyPatch) -
     monkeypatch.setattr(encoders, "UNSEEN", 1)
     monkeypatch.setattr(encoders, "ANSWERS", 20)
     monkeypatch.setattr(encoders, "DRAWS", 2)
+    monkeypatch.setattr(fine_tuning, "LEAST", 1)
     before = os.environ["LIKEWISE_CACHE"]
-    record, lines = encoders.run(["photos", "speed"], archive)
+    record, lines = encoders.run(["photos", "tuning", "speed"], archive)
     sets: dict = record["sets"]  # type: ignore[assignment, type-arg]
     assert sets["photos"]["accuracy"] == {
         "20 random answers, mean of 2 draws": 100.0,
@@ -44,6 +46,8 @@ def test_photographs_and_speed(archive: Path, monkeypatch: pytest.MonkeyPatch) -
         "k-means": 100.0,
         "logistic regression, all labels": 100.0,
     }
+    assert set(sets["tuning"]["accuracy"]) == {"as it is", "fine-tuned", "four views"}
+    assert sets["tuning"]["accuracy"]["as it is"] == 100.0
     assert os.environ["LIKEWISE_CACHE"] == before
     assert sets["speed"]["items"] == 10
     assert set(sets["speed"]["ratios"]) >= {"(encoder - decoding)/forward", "decoding/Pillow's loop"}

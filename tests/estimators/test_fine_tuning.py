@@ -47,7 +47,8 @@ def photos() -> np.ndarray:
 
 
 def tuned(encoder: object, **further: object) -> PairClassifier:
-    options: dict[str, object] = {"epochs": 2, "held_out": 0.3, "unlabelled": False, "fine_tune": True} | further
+    quick = {"epochs": 2, "group_first": False, "starts": 1, "unlabelled": False, "noise": 0}
+    options: dict[str, object] = {"held_out": 0.3, "fine_tune": True} | quick | further
     return PairClassifier(2, encoder=encoder, **options)  # type: ignore[arg-type]
 
 
