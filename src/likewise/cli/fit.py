@@ -15,6 +15,7 @@ from likewise.cli.credible import mixed_up_classes, rates_table, verdicts
 from likewise.cli.items import (
     NOT_THE_MODELS,
     Given,
+    answer_files,
     are_large,
     close_answers,
     encoded_anew,
@@ -57,7 +58,7 @@ NOISE = ("auto", "annotators", "confusion", "learn")
 
 def fit(
     items: ItemsPath,
-    pairs: Annotated[Path, typer.Option(help=ANSWERS)],
+    pairs: Annotated[str, typer.Option(help=ANSWERS)],
     out: Annotated[Path, typer.Option(help="Write to this folder. The same command resumes a stopped run.")],
     classes: Annotated[
         int | None,
@@ -164,15 +165,17 @@ def fit(
         if large and arguments["noise"] not in (0, "auto"):
             raise InputError(f"{pairs} is too large to be read whole, which --noise needs; leave it out.")
         answers = None if large else read_answers(pairs, stream)
-        if run.was_finished([pairs], items, stream):
+        told = pairs if answers is None else answers.source.file
+        files, state = answer_files(pairs, answers)
+        if run.was_finished(files, items, stream, state):
             return
         given = run.read(items, stream, on_disk=on_disk, strict=strict)
         if answers is None:
-            placed: Pairs | LargeAnswers = close_answers(pairs, given, out / "answers", held_out, seed)
+            placed: Pairs | LargeAnswers = close_answers(Path(pairs), given, out / "answers", held_out, seed)
         else:
             by_annotator = arguments["noise"] in ("auto", "annotators")
             placed = find_answers(answers if by_annotator else _merged(answers), given)
-        if not run.begin(items, given, pairs, unit=placed.source.unit, sha256=fitted.answers_sha256(placed)):
+        if not run.begin(items, given, told, unit=placed.source.unit, sha256=fitted.answers_sha256(placed)):
             return
         _learn(items, given, placed, out, arguments)
 
@@ -344,7 +347,7 @@ def _wrong_answers(metrics: dict[str, Any]) -> Iterator[str]:
 
 def _held_out_in_words(measured: dict[str, Any]) -> str:
     if not measured["answers"]:
-        return "No answers were held out, so that nothing is known about pairs it was not told of."
+        return "No answers were held out, so its accuracy on other pairs is not known."
     low, high = (100 * end for end in measured["interval"])
     kinds = (
         (kind, round(measured[f"{kind}_recall"] * measured[kind]), measured[kind]) for kind in ("same", "different")

@@ -160,22 +160,34 @@ def list_broken(broken: Sequence[str], kind: str = "image") -> None:
         typer.echo(f"  and {len(broken) - MOST_LISTED:,} more", err=True)
 
 
-def are_large(path: Path, out: Path) -> bool:
+def are_large(place: str, out: Path) -> bool:
     """Whether answers are closed on disk instead of read whole; a run resumes as it was begun."""
+    from likewise.pairs.files import is_store
     from likewise.pairs.large import memory_for
 
+    if is_store(place):
+        return False
     begun, closed = (out / "fit.json").exists(), (out / "answers").exists()
-    return closed if begun else is_too_large(memory_for(path))
+    return closed if begun else is_too_large(memory_for(Path(place)))
 
 
-def read_answers(path: Path, stream: ItemStream) -> Pairs:
-    """The answers of a file; an id that is not among the items is refused before any image is read."""
+def read_answers(place: str, stream: ItemStream) -> Pairs:
+    """The answers of a file or store; an id that is not among the items is refused before any image is read."""
     from likewise.pairs import Pairs
 
-    answers = Pairs.read(path)
+    answers = Pairs.read(place)
     if stream.names:
         answers.index(stream.names)
     return answers
+
+
+def answer_files(place: str, answers: Pairs | None) -> tuple[list[Path], str]:
+    """What tells whether answers are those of before: their file or, in a store, where no file says so, their hash."""
+    from likewise.pairs.files import is_store
+
+    if answers is not None and is_store(place):
+        return [], fitted.answers_sha256(answers)
+    return [Path(place)], ""
 
 
 def find_answers(pairs: Pairs, given: Given) -> Pairs:
@@ -220,8 +232,8 @@ def _readable(given: Given) -> NDArray[np.bool_]:
 
 def _warn_of_left_out(number: int) -> None:
     if number:
-        what = "1 answer speaks" if number == 1 else f"{number:,} answers speak"
-        warnings.warn(f"{what} of images that cannot be read, and will not be used.", stacklevel=3)
+        what = "1 answer" if number == 1 else f"{number:,} answers"
+        warnings.warn(f"Ignoring {what} about images that cannot be read.", stacklevel=3)
 
 
 def open_to_learn(items: Path, arguments: dict[str, Any], *, strict: bool, columns: Sequence[str] = ()) -> ItemStream:

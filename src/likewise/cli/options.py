@@ -117,8 +117,10 @@ ItemsMoved = Annotated[
 ]
 RunFolder = Annotated[Path, typer.Argument(help="The folder that fit, semi or discover wrote.")]
 ANSWERS = (
-    "The answers: a .csv or .parquet table with the columns left, right and same, and perhaps weight and annotator."
+    "The answers: a .csv or .parquet table with the columns left, right and same, and perhaps weight and annotator; or "
+    "a store, the .db file or the URL of a database."
 )
+STORE = "The store of the answers: a .db file, or postgresql+psycopg://NAME@HOST/DATABASE."
 Data = Annotated[
     Path | None,
     typer.Option(

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from likewise.datasets import Items, ItemStream
-    from likewise.estimators import NetworkClassifier
+    from likewise.estimators import CategoryDiscoverer, NetworkClassifier
 
 
 PRINTED = Path("-")  # --out for standard output
@@ -84,7 +84,7 @@ def predict(
     columns = text_columns(text) or columns_of(run, model)
     stream = open_for(model, items, columns=columns, strict=strict, chunk=batch_size, encoder=encoder)
     share_out(stream)
-    tables = _predictions(model, stream, items, every=probabilities)
+    tables = _predictions(model, stream, items, every=probabilities, discovered=_discovered(run))
     if printed:
         n = write_csv(sys.stdout.buffer, tables)
         sys.stdout.buffer.flush()
@@ -99,7 +99,23 @@ def predict(
         typer.echo(f"A class is the number of an output; {how}", err=printed)
 
 
-def _predictions(model: NetworkClassifier, stream: ItemStream, path: Path, *, every: bool) -> Iterator[Any]:
+def _discovered(run: Path) -> CategoryDiscoverer | None:
+    """The classes that a run of `discover` found, if it can tell items that are of none of them."""
+    from likewise.estimators import CategoryDiscoverer
+    from likewise.estimators.saved_discoverer import NAME
+
+    found = CategoryDiscoverer.load(run) if (run / NAME).exists() else None
+    return None if found is None or found.novelty_ is None else found
+
+
+def _predictions(
+    model: NetworkClassifier,
+    stream: ItemStream,
+    path: Path,
+    *,
+    every: bool,
+    discovered: CategoryDiscoverer | None = None,
+) -> Iterator[Any]:
     """Arrow tables of id, class and probability, or `every` probability; a bar on a terminal shows how far it is."""
     import torch
     from rich.console import Console
@@ -118,6 +134,12 @@ def _predictions(model: NetworkClassifier, stream: ItemStream, path: Path, *, ev
                 probabilities = gather_batch(torch.from_numpy(model.predict_proba(rows))).numpy()  # (b, classes)
             columns = zip(model.classes_.tolist(), probabilities.T, strict=True) if every else ()
             further = {f"probability_{name}": column for name, column in columns}
-            yield prediction_rows(items, model.classes_[probabilities.argmax(1)], probabilities.max(1), row, further)
+            classes = model.classes_[probabilities.argmax(1)]
+            if discovered is not None:
+                with sharing(len(items)) as own:
+                    p_new = gather_batch(torch.from_numpy(discovered.predict_new(rows))).numpy()
+                classes = discovered.with_unseen(classes, p_new)
+                further["new"] = p_new
+            yield prediction_rows(items, classes, probabilities.max(1), row, further)
             row += len(items)
             bar.advance(task, len(items))

@@ -205,7 +205,7 @@ def _outcome(out: Path, metrics: dict[str, Any]) -> Iterator[str]:
             f"{100 * held_out['accuracy']:.1f} % (95 % interval {low:.1f} to {high:.1f})."
         )
     else:
-        yield "\nNo labels were held out, so that nothing is known about items it was not told of (--held-out 0.2)."
-    yield f"It says otherwise than {metrics['labels_denied']:,} of the {metrics['labels']:,} labels it learned from."
+        yield "\nNo labels were held out, so its accuracy on other items is not known; --held-out 0.2 measures it."
+    yield f"It disagrees with {metrics['labels_denied']:,} of the {metrics['labels']:,} labels that it learned from."
     yield f"\nWrote {out} in {metrics['seconds']:.0f} seconds of training. Next:"
     yield from next_commands(out, "semi")

@@ -205,7 +205,7 @@ def _tensors(content: bytes, path: Path, remedy: str) -> dict[str, Tensor]:
     try:
         return load(content)
     except Exception as error:  # its readers raise whatever they meet: SafetensorError, KeyError, ValueError, ...
-        raise InputError(f"{path} is no sound safetensors file ({error}); {remedy}.") from error
+        raise InputError(f"{path} is not a valid safetensors file ({error}); {remedy}.") from error
 
 
 def network_of(make: Callable[[], nn.Module], weights: dict[str, Tensor], path: Path) -> nn.Module:

@@ -64,7 +64,7 @@ def read_partial_labels(y: ArrayLike | None, n_items: int, n_classes: int | None
     check_classification_targets(labels)
     classes, places = np.unique(labels, return_inverse=True)
     if len(classes) < 2:
-        raise InputError(f"y holds one class, {classes[0]}; label items of at least two, for nothing is different.")
+        raise InputError(f"y holds one class, {classes[0]}; label items of at least two classes.")
     if n_classes is not None and n_classes < len(classes):
         raise InputError(
             f"n_classes is {n_classes}, but the {len(labels)} labels name {len(classes)} classes; give "
@@ -252,7 +252,7 @@ class SemiSupervisedClassifier(NetworkClassifier):
         if method.regulariser is None or (labels.codes < 0).any():
             return method
         warnings.warn(
-            "Every item has a label, so that nothing is left for the method to learn from: the classifier learns from "
+            "Every item has a label, so nothing is left for the method to learn from: the classifier learns from "
             "the labels alone, as with method='supervised'.",
             stacklevel=3,
         )

@@ -211,9 +211,7 @@ class LoaderBatches:
             ) from error
         if isinstance(source, DataLoader):
             if source.persistent_workers:
-                raise InputError(
-                    "Make the DataLoader with persistent_workers=False, so that an epoch can be had again."
-                )
+                raise InputError("Make the DataLoader with persistent_workers=False, so that an epoch can be repeated.")
             if not length:
                 raise InputError("The DataLoader gives no batches.")
             _check_sampler(source)
