@@ -12,14 +12,8 @@ Accuracies are of unseen items in %; those without labels are after the best mat
 from __future__ import annotations
 
 import csv
-import os
-import tempfile
-import time
-import zipfile
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -30,7 +24,9 @@ from PIL import Image
 from sklearn.cluster import KMeans
 from sklearn.linear_model import LogisticRegression
 
+from likewise.benchmarks import photographs
 from likewise.benchmarks.measure import Outcome
+from likewise.benchmarks.photographs import cpu_seconds, least_cosine, unpacked
 from likewise.datasets import load
 from likewise.datasets.source_files import find
 from likewise.encoders import Encoder
@@ -43,10 +39,9 @@ from likewise.pairs import Pairs
 from likewise.storage.machine import machine
 
 SETS = ("photos", "banking77", "cifar10", "tuning", "speed")
-ANSWERS, DRAWS = 1000, 3  # about photographs, and how often they are drawn
+DRAWS = 3  # of answers about photographs
 ROUNDS = 3  # of measuring the speed, of which the fastest counts
 COVERED = "ImageNet's labels cover these classes, so the encoder has learned them from labels."
-UNSEEN = 10  # photographs of each class
 CLUSTERED = 10_000  # items that k-means looks at, at most
 CROSS_ENTROPY_STEPS = 2000  # at most, of logistic regression
 
@@ -72,44 +67,6 @@ def run(
     return record, list(_lines(record["sets"]))  # type: ignore[arg-type]
 
 
-@dataclass(frozen=True)
-class Photographs:
-    """The files of photos.zip, of which the last ten of each class are unseen."""
-
-    paths: list[Path]
-    y: Labels
-    last: Labels  # the rows of the unseen
-    folder: Path
-
-    @property
-    def seen(self) -> Labels:
-        return np.setdiff1d(np.arange(len(self.paths)), self.last)
-
-    @property
-    def n_classes(self) -> int:
-        return int(self.y.max()) + 1
-
-    def learned(self, draw: int, **options: Any) -> tuple[PairClassifier, float, float]:
-        """`PairClassifier` from a draw of 1,000 random answers, its CPU seconds, and its accuracy on the unseen."""
-        pairs = Pairs.from_labels(self.y[self.seen], n=ANSWERS, random_state=draw)
-        model = PairClassifier(self.n_classes, random_state=draw, **options)
-        spent = cpu_seconds(lambda: model.fit([self.paths[row] for row in self.seen], pairs=pairs))
-        return model, spent, 100 * model.score([self.paths[row] for row in self.last], self.y[self.last])
-
-
-@contextmanager
-def unpacked(archive: Path) -> Iterator[Photographs]:
-    """The photographs in a folder, with a cache of its own, so that nothing was computed before."""
-    with tempfile.TemporaryDirectory() as place, zipfile.ZipFile(archive) as packed:
-        folder = Path(place)
-        packed.extractall(folder)
-        paths = sorted(folder.rglob("*.jpg"))
-        classes, y = np.unique([path.parent.name for path in paths], return_inverse=True)
-        last = np.concatenate([np.flatnonzero(y == k)[-UNSEEN:] for k in range(len(classes))])
-        with cache_in(folder / "cache"):
-            yield Photographs(paths, y, last, folder)
-
-
 def photos(archive: Path, seed: int) -> dict[str, Any]:
     """`PairClassifier` on the files themselves, from 1,000 random answers; three draws of these."""
     with unpacked(archive) as given:
@@ -121,11 +78,12 @@ def photos(archive: Path, seed: int) -> dict[str, Any]:
         return {
             "items": len(X),
             "encoder": name,
+            "least_cosine": least_cosine(given, X, archive.with_name("photos-lite0.npz")),
             "cpu_seconds": {"first fit, encoder included": spent[0], "second fit": spent[1], "encode again": again},
             "draws": found,
             "accuracy": {
-                f"{ANSWERS:,} random answers, mean of {DRAWS} draws": float(np.mean(found)),
-                f"{ANSWERS:,} random answers, worst draw": min(found),
+                f"{photographs.ANSWERS:,} random answers, mean of {DRAWS} draws": float(np.mean(found)),
+                f"{photographs.ANSWERS:,} random answers, worst draw": min(found),
                 "k-means": k_means(X[seen], X[last], y[last], given.n_classes, seed),
                 "logistic regression, all labels": probe(X[seen], y[seen], X[last], y[last]),
             },
@@ -286,26 +244,6 @@ def probe(X: Features, y: Labels, unseen: Features, truth: Labels) -> float:
     scale = X.std(0).clip(1e-6)
     model = LogisticRegression(max_iter=CROSS_ENTROPY_STEPS).fit(X / scale, y)
     return float(100 * model.score(unseen / scale, truth))
-
-
-@contextmanager
-def cache_in(folder: Path) -> Iterator[None]:
-    """A cache of its own, so that nothing was computed before."""
-    before = os.environ.get("LIKEWISE_CACHE")
-    os.environ["LIKEWISE_CACHE"] = str(folder)
-    try:
-        yield
-    finally:
-        if before is None:
-            del os.environ["LIKEWISE_CACHE"]
-        else:
-            os.environ["LIKEWISE_CACHE"] = before
-
-
-def cpu_seconds(call: Callable[[], object]) -> float:
-    started = time.process_time()
-    call()
-    return round(time.process_time() - started, 2)
 
 
 def _is_there(name: str, data: Path | None) -> bool:
