@@ -20,6 +20,7 @@ from likewise.errors import InputError
 from likewise.estimators.encoding import Choice, encode_again, encode_to_fit
 from likewise.estimators.held_out_classes import (
     Parts,
+    calibrate,
     group_of_each_class,
     hold_out_classes,
     piles_to_count,
@@ -36,16 +37,7 @@ from likewise.estimators.inputs import (
 from likewise.estimators.saved import OWN
 from likewise.estimators.saved_similarity import read_similarity, write_similarity
 from likewise.estimators.task import checksum
-from likewise.evaluation import (
-    Calibration,
-    Novelty,
-    PairQuality,
-    StoppingRule,
-    calibration,
-    joining_costs,
-    pair_quality,
-    platt,
-)
+from likewise.evaluation import Calibration, Novelty, PairQuality, StoppingRule, joining_costs
 from likewise.networks import CosineHead, SimilarityModule, build
 from likewise.supervision import diffusion_rows
 from likewise.training import (
@@ -58,7 +50,7 @@ from likewise.training import (
     quarter_turns,
     train_similarity,
 )
-from likewise.training.metric import MetricForm, choose_metric, fit_metric
+from likewise.training.metric import MetricForm, choose_metric, fit_metric, put_metric
 from likewise.training.settings import Precision
 
 STRONG = Augmentation(degrees=15, translate=0.1, scale=(0.8, 1.2), shear=15)  # of images, to learn from
@@ -313,19 +305,13 @@ class SimilarityNetwork(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseE
         plain = self.network is None and self.epochs is None and self.head == "cosine" and not form.images
         return self.network == METRIC or plain
 
-    @torch.no_grad()
     def _fit_metric(self, inputs: Tensor, codes: NDArray[np.int64], seed: int) -> None:
         """The map of the features, of the form that was chosen in the first call, as the head of a linear network."""
         form = self.input_form_
         rows = self.pile(inputs).inputs.numpy()
         self.metric_ = self.metric_ or choose_metric(rows, codes, seed)
-        found = fit_metric(self.metric_, rows, codes)
         self.module_ = self.make_module(form, seed)
-        assert isinstance(self.module_.head, CosineHead)
-        mean, std = np.array(form.mean), np.array(form.std)  # the network sees (x - mean) / std
-        self.module_.head.first = nn.Linear(len(mean), len(found.bias))
-        self.module_.head.first.weight.copy_(torch.from_numpy(found.weight * std))
-        self.module_.head.first.bias.copy_(torch.from_numpy(found.bias + found.weight @ mean))
+        put_metric(self.module_, fit_metric(self.metric_, rows, codes), form.mean, form.std)
         self.history_ = []
 
     def make_module(self, form: InputForm, seed: int) -> SimilarityModule:
@@ -343,22 +329,10 @@ class SimilarityNetwork(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseE
 
     def _calibrate(self, inputs: Tensor, parts: Parts) -> None:
         """Make the predictions probabilities, and measure them, on what was held out."""
-        self.module_.slope.fill_(1.0)
-        self.module_.offset.fill_(0.0)
         rows, codes = parts.to_pair(seed_of(self.random_state))
-        same = codes[:, None] == codes
-        above = np.triu_indices(len(same), 1)
-        seen = self.embed_items(inputs[rows])
-        before = seen.probability().numpy()[above].clip(1e-7, 1 - 1e-7).astype(np.float64)
-        slope, offset = platt(np.log(before) - np.log1p(-before), same[above])
-        if slope <= 0:  # no better than chance: then every pair is as likely to be the same as any other
-            slope, offset = 0.0, float(np.log(same[above].mean()) - np.log1p(-same[above].mean()))
-        for module in (self.module_, seen.module):
-            module.slope.fill_(slope)
-            module.offset.fill_(offset)
-        after = seen.probability().numpy()[above]
-        self.quality_: PairQuality = pair_quality(after, same[above])
-        self.calibration_: Calibration = calibration(after, same[above])
+        self.quality_: PairQuality
+        self.calibration_: Calibration
+        self.quality_, self.calibration_ = calibrate(self.module_, self.embed_items(inputs[rows]), codes)
         self.held_out_kind_ = parts.kind
 
     def _counting_rule(self, inputs: Tensor, parts: Parts, group: NDArray[np.int64] | None) -> StoppingRule | None:

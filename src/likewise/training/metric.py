@@ -10,11 +10,15 @@ known items are of its class. The plain cosine stays unless another beats it by 
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
+import torch
 from numpy.typing import NDArray
+from torch import nn
+
+from likewise.networks import SimilarityModule
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -150,3 +154,12 @@ def _root(residuals: Floats, share: float) -> Floats:
     other = 1 / np.sqrt(share)  # where no item varies
     along = 1 / np.sqrt((1 - share) * values + share)
     return np.asarray(other * np.eye(d) + (vectors.T * (along - other)) @ vectors)
+
+
+@torch.no_grad()
+def put_metric(module: SimilarityModule, found: MetricMap, mean: Sequence[float], std: Sequence[float]) -> None:
+    """Make the map the head of a module that compares angles, whose network sees (x - mean) / std."""
+    head = module.head
+    head.first = nn.Linear(found.weight.shape[1], len(found.bias))
+    head.first.weight.copy_(torch.from_numpy(found.weight * np.array(std)))
+    head.first.bias.copy_(torch.from_numpy(found.bias + found.weight @ np.array(mean)))
