@@ -46,7 +46,7 @@ def test_what_is_known_and_what_is_in_the_pile(data: Path) -> None:
     assert max(unseen.pile_y) == 6
     assert unseen.later_unseen.sum() == 40
     assert len(unseen.known) + len(unseen.pile) + len(unseen.later) == 180
-    with pytest.raises(InputError, match="small.npz is not in"):
+    with pytest.raises(InputError, match=r"small\.npz is not in"):
         make_problem(SMALL["photos"], data / "nowhere", 0)
 
 
