@@ -137,22 +137,20 @@ class CategoryDiscoverer(ClusterMixin, BaseEstimator):  # type: ignore[misc]
         learned = isinstance(similarity, SimilarityNetwork)
         grouped = learned and (similarity.metric_ is not None or self.mixed)
         if (self.mixed or pairs is not None) and not grouped:
-            what = (
-                "mixed=True needs known items" if self.mixed else "Answers join a similarity on features, or mixed=True"
-            )
-            raise InputError(f"{what}; give known=(items, classes), and no function, matrix or network of your own.")
+            what = "mixed=True needs" if self.mixed else "Answers join features or mixed=True, which need"
+            raise InputError(f"{what} known items; give known=(items, classes), and no function or matrix.")
         self.similarity_: SimilarityNetwork | None = similarity if learned else None
         self.known_share_: float | None = None
         if grouped:
-            about = Pairs.from_arrays(np.empty((0, 2)), []) if pairs is None else answers_about(pairs, X, ids)
-            outputs = self._discover_by_groups(inputs, about.index(len(inputs)) if pairs is None else about, similarity)
+            none = Pairs.from_arrays(np.empty((0, 2)), []).index(len(inputs))
+            outputs = self._discover_by_groups(
+                inputs, none if pairs is None else answers_about(pairs, X, ids), similarity
+            )
         else:
             random = np.random.default_rng(self.seed_)
             rows = np.sort(random.permutation(len(inputs))[:MOST_CLUSTERED])  # all, unless there are too many
-            if learned:
-                outputs = self._discover(inputs, rows, similarity)
-            else:
-                outputs = self._discover_by_matrix(X, rows, similarity)
+            by = self._discover if learned else self._discover_by_matrix
+            outputs = by(inputs if learned else X, rows, similarity)
             self.p_new_ = np.ones(len(outputs))
         self.n_dominant_ = n_dominant(outputs, self.classifier_.n_outputs_)
         self._name(outputs)
@@ -205,10 +203,9 @@ class CategoryDiscoverer(ClusterMixin, BaseEstimator):  # type: ignore[misc]
         if self.n_classes is not None:
             return "given"
         similarity = self.similarity_
-        by_known = similarity is not None and (
-            similarity.rule_ is not None or similarity.metric_ is not None or self.mixed
-        )
-        return "known classes" if by_known else "silhouette"
+        if similarity is None or not (similarity.rule_ or similarity.metric_ or self.mixed):
+            return "silhouette"
+        return "known classes"
 
     def save(self, folder: Path | str) -> None:
         """Write what was found; `PairClassifier.load` and `likewise predict` find the classifier in the same folder."""

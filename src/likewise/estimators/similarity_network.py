@@ -66,9 +66,8 @@ class SimilarityNetwork(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseE
     Parameters
     ----------
     network : the backbone: a name from `likewise.networks.NAMES`, or an nn.Module with `features(x)` and `n_features`
-        (it is copied). By default a small convolutional network for images. For features it is "metric": no network,
-        but their own cosine, moved as far as known classes that are kept back say it should. Where `epochs` or the head
-        "pairs" is given, an MLP is trained on them instead.
+        (it is copied). By default a small convolutional network for images. For features it is "metric", their own
+        cosine, moved as far as known classes kept back want it; an MLP where `epochs` or the head "pairs" is given.
     head : "cosine" compares embeddings by their angle and is trained by contrast; "pairs" is the paper's head on both
         of a pair, trained pair by pair.
     turns : whether images turned by a quarter are classes of their own, which makes four times as many; by default
@@ -93,8 +92,7 @@ class SimilarityNetwork(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseE
     ----------
     module_ (a `SimilarityModule`), quality_ and calibration_ (on what was held out), rule_ (how to count classes, or
     None), metric_ (which map of the features it is, or None), novelty_ (how to tell unseen classes), classes_.
-    known_inputs_, known_codes_ : a sample of the known items, up to 4,000, and their places in classes_: anchors for
-    piles in which known classes are, and what new items are compared with. They are saved with the network.
+    known_inputs_, known_codes_ : up to 4,000 known items and their places in classes_, which are saved with it.
 
     >>> from sklearn.datasets import make_blobs
     >>> X, y = make_blobs(600, n_features=8, centers=20, random_state=0)
@@ -105,6 +103,8 @@ class SimilarityNetwork(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseE
     """
 
     encoder_: dict[str, Any] | None
+    quality_: PairQuality
+    calibration_: Calibration
 
     def __init__(
         self,
@@ -223,7 +223,7 @@ class SimilarityNetwork(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseE
         return embed_pile(module or self.module_, self.pile(inputs).with_gentler_views(), views=views, adapt=adapt)
 
     def inputs_of(self, X: Any) -> Tensor:
-        """Items as one tensor, through the encoder that the network was fitted with."""
+        """Items as one tensor, through the encoder it was fitted with."""
         return self._inputs(X, reset=False)
 
     def pile(self, inputs: Tensor) -> Pile:
@@ -330,8 +330,6 @@ class SimilarityNetwork(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseE
     def _calibrate(self, inputs: Tensor, parts: Parts) -> None:
         """Make the predictions probabilities, and measure them, on what was held out."""
         rows, codes = parts.to_pair(seed_of(self.random_state))
-        self.quality_: PairQuality
-        self.calibration_: Calibration
         self.quality_, self.calibration_ = calibrate(self.module_, self.embed_items(inputs[rows]), codes)
         self.held_out_kind_ = parts.kind
 
