@@ -11,12 +11,14 @@ from labels. Which geometries count is decided by known classes, of which the gr
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 
 import numpy as np
 from scipy.optimize import linear_sum_assignment
 from scipy.sparse import csr_array
+from sklearn.exceptions import ConvergenceWarning
 
 from likewise.clustering.agglomeration import (
     LEAST_WEIGHT,
@@ -104,7 +106,9 @@ def geometries(space: Space, n_clusters: int, seed: int, starts: int) -> Iterato
     """Those of `agglomerate`, and k-means itself: where classes are round and equally wide, nothing beats it."""
     yield from candidates({"items": space}, n_clusters, seed, starts=starts)
     rows = principal_rows(space, seed)
-    labels = np.unique(fit_centres(rows, n_clusters, 5, seed).labels_, return_inverse=True)[1]
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)  # some points are the same
+        labels = np.unique(fit_centres(rows, n_clusters, 5, seed).labels_, return_inverse=True)[1]
     if int(labels.max()) + 1 == n_clusters:
         for _ in range(starts):  # it counts as often as each of the others
             yield Candidate("items, k-means", Means(rows, MEANS), labels, n_clusters)

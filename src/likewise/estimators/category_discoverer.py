@@ -127,8 +127,7 @@ class CategoryDiscoverer(ClusterMixin, BaseEstimator):  # type: ignore[misc]
     ) -> Self:
         """Find the classes of X; `known` is (items, classes) of others, unless the similarity needs none.
 
-        `pairs` are answers about the rows of X, which join what the similarity predicts; `ids` as `PairClassifier` has
-        them.
+        `pairs` are answers about the rows of X, which join in; `ids` as `PairClassifier` has them.
         """
         inputs = self._inputs(X)
         self._check(len(inputs))
@@ -143,9 +142,8 @@ class CategoryDiscoverer(ClusterMixin, BaseEstimator):  # type: ignore[misc]
         self.known_share_: float | None = None
         if grouped:
             none = Pairs.from_arrays(np.empty((0, 2)), []).index(len(inputs))
-            outputs = self._discover_by_groups(
-                inputs, none if pairs is None else answers_about(pairs, X, ids), similarity
-            )
+            answers = none if pairs is None else answers_about(pairs, X, ids)
+            outputs = self._discover_by_groups(inputs, answers, similarity)
         else:
             random = np.random.default_rng(self.seed_)
             rows = np.sort(random.permutation(len(inputs))[:MOST_CLUSTERED])  # all, unless there are too many
@@ -214,10 +212,7 @@ class CategoryDiscoverer(ClusterMixin, BaseEstimator):  # type: ignore[misc]
 
     @classmethod
     def load(cls, folder: Path | str, *, network: nn.Module | None = None) -> Self:
-        """Read what `save` wrote; a similarity with a backbone of your own needs it again, for its form alone.
-
-        A similarity that was a function or a matrix is not saved: what it found is.
-        """
+        """Read what `save` wrote; a backbone of your own is needed again. A function or a matrix is not saved."""
         loaded: Self = read_discoverer(Path(folder), cls, network)
         return loaded
 

@@ -77,8 +77,7 @@ class SimilarityNetwork(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseE
     refit : whether the network is learned once more in the end, from all that is known. What was held out is then worth
         its classes, for twice the time; quality_, calibration_ and rule_ are those of the network that had not seen it.
     views : how many augmented views of an item a prediction is averaged over.
-    adapt : whether batch-norm takes its statistics from the items at hand, where they are a hundred or more: those of
-        other classes or another domain are not what it saw in training.
+    adapt : whether batch-norm takes its statistics from the items at hand, where they are a hundred or more.
     encoder : the pretrained network whose features of photos or texts are learned from: a name (see
         `likewise.encoders.load_encoder`), an nn.Module, a function of a list of items, or "none". "auto" has one for
         photos, images whose shorter side is above 64 pixels, where no network is named. It is remembered and saved.
@@ -155,8 +154,8 @@ class SimilarityNetwork(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseE
     def fit(self, X: Any, y: ArrayLike | None = None, groups: ArrayLike | None = None) -> Self:
         """Learn from items X and their classes y.
 
-        `groups` says where each item is from, if classes come in groups (the characters of an alphabet, the parts of a
-        machine) and new classes will be those of another group: then whole groups are held out.
+        `groups` says where each item is from, if classes come in groups (the characters of an alphabet) and new classes
+        will be those of another group: then whole groups are held out.
         """
         if y is None:
             raise InputError("SimilarityNetwork requires y to be passed, but the target y is None; give the classes.")
@@ -186,8 +185,7 @@ class SimilarityNetwork(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseE
         self.known_inputs_, self.known_codes_ = inputs[torch.from_numpy(some)], codes[some]
         self.novelty_: Novelty | None = None
         if self.metric_ is not None:
-            seen = self.embed_items(self.known_inputs_).embedding.numpy().astype(np.float64)
-            self.novelty_ = Novelty.fit(seen, self.known_codes_)
+            self.novelty_ = Novelty.fit(self.embed_items(self.known_inputs_).embedding.numpy(), self.known_codes_)
         return self
 
     def similarity(self, X: Any) -> NDArray[np.float32]:
@@ -219,7 +217,7 @@ class SimilarityNetwork(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseE
         """What this network sees in a pile of items, given as a tensor; or what a `module` that came of it does."""
         check_is_fitted(self)
         adapt = self.adapt and len(inputs) >= ENOUGH_TO_ADAPT
-        views = 1 if self.metric_ is not None else max(1, self.views)  # a view of a vector is the vector and noise
+        views = 1 if self.metric_ else max(1, self.views)  # a view of a vector is the vector and noise
         return embed_pile(module or self.module_, self.pile(inputs).with_gentler_views(), views=views, adapt=adapt)
 
     def inputs_of(self, X: Any) -> Tensor:
@@ -302,13 +300,12 @@ class SimilarityNetwork(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseE
             raise InputError(
                 "The network 'metric' is for features and the head 'cosine'; leave it out, or name another."
             )
-        plain = self.network is None and self.epochs is None and self.head == "cosine" and not form.images
+        plain = self.network is self.epochs is None and self.head == "cosine" and not form.images
         return self.network == METRIC or plain
 
     def _fit_metric(self, inputs: Tensor, codes: NDArray[np.int64], seed: int) -> None:
         """The map of the features, of the form that was chosen in the first call, as the head of a linear network."""
-        form = self.input_form_
-        rows = self.pile(inputs).inputs.numpy()
+        form, rows = self.input_form_, self.pile(inputs).inputs.numpy()
         self.metric_ = self.metric_ or choose_metric(rows, codes, seed)
         self.module_ = self.make_module(form, seed)
         put_metric(self.module_, fit_metric(self.metric_, rows, codes), form.mean, form.std)

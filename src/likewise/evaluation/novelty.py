@@ -40,8 +40,8 @@ class Novelty:
     auroc: float
 
     @classmethod
-    def fit(cls, z: Floats, codes: Ints) -> Novelty | None:
-        """From items of known classes (n, d), of length 1; None where there are fewer than two classes of two."""
+    def fit(cls, z: NDArray[np.floating], codes: Ints) -> Novelty | None:
+        """From items of known classes (n, d), of length 1; None where nothing can be learned from them."""
         if len(np.unique(codes)) < 2 or np.bincount(codes).max() < 2:
             return None
         seen, unseen = [], []
@@ -56,6 +56,8 @@ class Novelty:
         kept = np.isfinite(old) & np.isfinite(new)
         scores, is_new = np.concatenate([old[kept], new[kept]]), np.repeat([False, True], kept.sum())
         slope, offset = platt(scores, is_new)
+        if slope >= 0:  # what is near is no more likely to be known
+            return None
         return cls(slope, offset, auroc(-scores, is_new))
 
     def probability(self, scores: Floats, prior: float = PRIOR) -> Floats:
