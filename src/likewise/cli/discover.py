@@ -11,7 +11,15 @@ import typer
 
 from likewise.cli.discovery_words import introduction, outcome, similarity_in_words
 from likewise.cli.fitted import training_seconds
-from likewise.cli.items import Given, encoder_to_learn, features_or_images, find_answers, open_for, read_answers
+from likewise.cli.items import (
+    Given,
+    answer_files,
+    encoder_to_learn,
+    features_or_images,
+    find_answers,
+    open_for,
+    read_answers,
+)
 from likewise.cli.options import (
     Device,
     EncoderName,
@@ -27,9 +35,10 @@ from likewise.cli.options import (
     UnitLength,
     text_columns,
 )
-from likewise.cli.predict import prediction_rows, write_csv
+from likewise.cli.predict import prediction_rows
 from likewise.cli.processes import take_part
 from likewise.cli.run import open_run
+from likewise.cli.tables import write_csv
 from likewise.cli.teacher import (
     Images,
     Teacher,
@@ -85,9 +94,10 @@ def discover(
         typer.Option("--mixed", help="Known classes may be in the pile: they keep their names, new ones are numbered."),
     ] = False,
     pairs: Annotated[
-        Path | None,
+        str | None,
         typer.Option(
-            help="Answers about the pile, .csv or .parquet: left, right, same. They join in.", show_default=False
+            help="Answers about the pile, .csv, .parquet or a store: left, right, same. They join in.",
+            show_default=False,
         ),
     ] = None,
     classes: Annotated[
@@ -120,7 +130,7 @@ def discover(
         "classes": classes,
         "mixed": mixed,
         "more": more is not None,
-        "pairs": None if pairs is None else str(pairs),
+        "pairs": pairs,
         "max_classes": max_classes,
         "network": network,
         "grouped": grouped,
@@ -152,14 +162,15 @@ def discover(
             stream = open_like_known(unknown, known, images)
             path, files = known, known_files(known, images)
         check_number(unknown, len(stream), classes)
-        answered = [] if pairs is None else [pairs]
-        if run.was_finished([*files, *answered], unknown, stream):
+        answers = None if pairs is None else read_answers(pairs, stream)
+        answered, state = ([], "") if pairs is None else answer_files(pairs, answers)
+        if run.was_finished([*files, *answered], unknown, stream, state):
             return
         given = run.read(unknown, stream)
         check_number(unknown, len(given.items), classes)
         teacher = Teacher(path, network=learned) if earlier is not None else read_known(path, images, grouped)
         check_form(teacher, unknown, given)
-        answers = None if pairs is None else find_answers(read_answers(pairs, stream), given)
+        answers = None if answers is None else find_answers(answers, given)
         if not run.begin(unknown, given, path, unit="row", sha256=teacher.sha256()):
             return
         _discover(unknown, given, teacher, answers, out, arguments)

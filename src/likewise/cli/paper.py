@@ -226,7 +226,7 @@ def show(
     from likewise.storage.atomic_files import write_atomically
 
     if not results.is_dir():
-        raise InputError(f"{results} is no folder; give --results the folder of the records.")
+        raise InputError(f"{results} is not a folder; give --results the folder of the records.")
     page = results_page(results)
     figures = {out.parent / place: figure for place, figure in answers_figures(results).items()}
     surfaces = {out.parent / place: drawn for place, drawn in landscape_figures(results).items()}

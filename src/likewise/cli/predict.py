@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-import csv
-import io
 import shlex
 import sys
 from collections.abc import Iterator
-from itertools import chain
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, BinaryIO
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -26,6 +23,7 @@ from likewise.cli.options import (
 )
 from likewise.cli.places import check_file, writing
 from likewise.cli.processes import take_part
+from likewise.cli.tables import write_csv, write_parquet
 from likewise.errors import InputError
 
 if TYPE_CHECKING:
@@ -36,9 +34,7 @@ if TYPE_CHECKING:
     from likewise.estimators import CategoryDiscoverer, NetworkClassifier
 
 
-# Predictions as rows of id, class and probability, or of all probabilities, written a table at a time.
-
-DIGITS = 6  # of a probability in a CSV file
+PRINTED = Path("-")  # --out for standard output
 
 
 def prediction_rows(
@@ -56,38 +52,6 @@ def prediction_rows(
 
     ids = pa.array(items.ids or range(first_row, first_row + len(items)))
     return pa.table({"id": ids, "class": pa.array(classes.tolist()), "probability": probabilities, **(further or {})})
-
-
-def write_csv(file: BinaryIO, tables: Iterator[Any]) -> int:
-    """Write the rows, and say how many they are."""
-    text, n = io.TextIOWrapper(file, "utf-8", newline=""), 0
-    try:
-        rows = csv.writer(text, lineterminator="\n")
-        for table in tables:
-            if not n:
-                rows.writerow(table.column_names)
-            ids, classes, *probabilities = (column.to_pylist() for column in table.columns)
-            rounded = ([round(p, DIGITS) for p in column] for column in probabilities)
-            rows.writerows(zip(ids, classes, *rounded, strict=True))
-            n += len(table)
-    finally:
-        text.detach()
-    return n
-
-
-def write_parquet(file: BinaryIO, tables: Iterator[Any]) -> int:
-    """The same with types."""
-    import pyarrow.parquet
-
-    first, n = next(tables), 0
-    with pyarrow.parquet.ParquetWriter(file, first.schema) as writer:
-        for table in chain([first], tables):
-            writer.write_table(table)
-            n += len(table)
-    return n
-
-
-PRINTED = Path("-")  # --out for standard output
 
 
 def predict(

@@ -12,7 +12,7 @@ from likewise.errors import InputError
 from likewise.estimators import CategoryDiscoverer, PairClassifier, SemiSupervisedClassifier
 from likewise.estimators.semi_supervised import is_labelled
 from likewise.pairs import Ids, Pairs, PairTarget, answers_about, paths_of
-from likewise.pairs.items_of import own_ids
+from likewise.pairs.target import own_ids
 from likewise.reporting.answers_page import report_answers
 from likewise.reporting.classes import ClassifiedItems
 from likewise.reporting.confusion_matrix import Comparison, compare_with_labels
