@@ -85,7 +85,10 @@ def group_around(
     """
     links = AnchoredOdds(odds.n_items, odds.ends, odds.credit, odds.n_classes, anchors=anchors)
     starts = 1 if len(space) > LARGE else 2
-    tried = [anchored(one, anchors) for one in geometries(space, n_clusters, seed, starts)]
+    if (anchors >= 0).any():  # k-means has as many clusters as are wanted, and leaves nothing to join with the anchors
+        tried = [anchored(one, anchors) for one in candidates({"items": space}, n_clusters, seed, starts=starts)]
+    else:
+        tried = list(geometries(space, n_clusters, seed, starts))
     scores = np.array([(prior or {}).get(one.name, 0.0) * LENIENCE for one in tried])
     if len(odds):
         scores += [log_likelihood(out_of_fold(one, links, n_clusters, seed), links) for one in tried]

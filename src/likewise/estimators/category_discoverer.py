@@ -160,7 +160,8 @@ class CategoryDiscoverer(ClusterMixin, BaseEstimator):  # type: ignore[misc]
 
     def predict(self, X: Any) -> NDArray[Any]:
         """The class of each item; -1, or "new" where classes have names, if it is rather of none of them."""
-        return with_unseen(self.classes_[self.predict_proba(X).argmax(1)], self.predict_new(X))
+        best = self.predict_proba(X).argmax(1)
+        return with_unseen(self.classes_[best], self.predict_new(X))
 
     def predict_proba(self, X: Any) -> NDArray[np.float32]:
         """The probability of each class of `classes_`, (n, n_classes_), if it is one of them."""

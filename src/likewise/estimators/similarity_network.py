@@ -75,8 +75,8 @@ class SimilarityNetwork(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseE
         where images are square.
     held_out : the share of the classes that is kept back to calibrate and measure with: whole groups of them, where
         `fit` is told of five or more; of the items, where there are fewer than ten classes.
-    refit : whether the network is learned once more in the end, from all that is known. What was held out is then worth
-        its classes, for twice the time; quality_, calibration_ and rule_ are those of the network that had not seen it.
+    refit : whether the network is learned once more in the end, from all that is known, for twice the time; quality_,
+        calibration_ and rule_ are those of the network that had not seen what was held out.
     views : how many augmented views of an item a prediction is averaged over.
     adapt : whether batch-norm takes its statistics from the items at hand, where they are a hundred or more.
     encoder : the pretrained network whose features of photos or texts are learned from: a name (see
@@ -85,8 +85,7 @@ class SimilarityNetwork(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseE
     unit_length : whether to bring feature vectors to length 1 before anything else, as suits embeddings that are
         compared by their angle. What is predicted later is treated alike.
     precision : "auto" or "float32", or "bfloat16", which is faster on hardware that has it and rounds to three digits.
-    verbose : whether to show progress: a bar on a terminal, else lines, at most one a second.
-    on_epoch : is called with each new row of the history (a dict), for logging.
+    verbose : whether to show progress. on_epoch : is called with each new row of the history (a dict), for logging.
 
     Attributes
     ----------
@@ -298,7 +297,7 @@ class SimilarityNetwork(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseE
         self.history_ = result.history
 
     def _is_metric(self, form: InputForm) -> bool:
-        """Whether features are compared as they are, but for a linear map, in place of being learned from."""
+        """Whether features are compared by a linear map of them."""
         if self.network == METRIC and (form.images or self.head != "cosine"):
             raise InputError(
                 "The network 'metric' is for features and the head 'cosine'; leave it out, or name another."
