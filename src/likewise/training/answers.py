@@ -62,7 +62,6 @@ WRONG_ANSWERS = 0.01  # a start with more of them is tried again: two of ten cla
 FIRST_FLIP = 0.1  # where the rate of wrong answers is learned, it begins here
 CHANCE = 2.0  # standard errors
 
-
 Turns = Literal["joint", "pairs", "confusion"]
 
 
