@@ -26,8 +26,7 @@ import numpy as np
 import torch
 
 from likewise.evaluation import accuracy, confusion, match_outputs
-from likewise.paper.answers import load_set
-from likewise.paper.answers_draw import draw
+from likewise.paper.answers import draw, load_set
 from likewise.paper.answers_trials import select_expert_trials
 from likewise.storage.atomic_files import write_atomically
 from likewise.storage.machine import machine

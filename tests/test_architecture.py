@@ -25,6 +25,8 @@ ORDER = [
     {"training"},
     {"encoders"},
     {"estimators", "landscape"},
+    {"querying"},
+    {"labelling"},
     {"reporting", "benchmarks"},
     {"paper"},
     {"cli"},
@@ -33,8 +35,8 @@ LEVEL = {room: level for level, rooms in enumerate(ORDER) for room in rooms}
 
 # The same for the files of a room that is built in layers; the files of every other room import in some order too.
 INSIDE = {
-    "storage": [{"atomic_files", "machine"}, {"records"}, {"run_folder"}],
-    "distributed": [{"world"}, {"shares"}, {"collectives"}, {"batch_norm"}],
+    "storage": [{"atomic_files", "fingerprint", "machine"}, {"records"}, {"run_folder"}],
+    "distributed": [{"world"}, {"collectives"}, {"batch_norm"}],
     "criteria": [
         {"tables"},
         {"targets"},
@@ -42,7 +44,7 @@ INSIDE = {
         {"mcl", "kcl"},
         {"wrong_answers"},
     ],
-    "landscape": [{"plane", "surface", "losses"}, {"job", "blocks", "runs"}, {"rows"}, {"grid"}, {"compute"}],
+    "landscape": [{"plane", "surface", "losses"}, {"job", "blocks"}, {"rows"}, {"grid"}, {"compute"}],
 }
 
 FILES = sorted(SOURCE.rglob("*.py"))

@@ -113,5 +113,5 @@ def test_labels_that_cannot_be_used(blobs: Path, run: Run, write_rows: Run) -> N
     assert "holds no classifier" in run("name", blobs, "--labels", blobs / "few.csv").stderr
     PairClassifier.load(blobs / "run").save(blobs / "saved")
     result = run("name", blobs / "saved", "--labels", blobs / "few.csv")
-    assert "does not say where its items are, for fit.json is missing; give --items." in result.stderr
+    assert "does not say where its items are, because fit.json is missing; give --items." in result.stderr
     assert {path: path.read_bytes() for path in before} == before

@@ -24,7 +24,7 @@ from likewise.datasets import (
     open_items,
     to_unit_length,
 )
-from likewise.datasets.folder import list_files
+from likewise.datasets.images import list_files
 from likewise.datasets.items import collect
 from likewise.errors import InputError
 

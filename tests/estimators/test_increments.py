@@ -11,7 +11,7 @@ import torch
 from sklearn.datasets import make_blobs
 
 from likewise import InputError, PairClassifier, Pairs
-from likewise.estimators.increments import REMEMBERED, Memory, Told
+from likewise.estimators.increments import REMEMBERED, Examples, Memory
 from likewise.training import loop
 
 X, Y = make_blobs(240, centers=4, random_state=3, cluster_std=0.5)
@@ -104,7 +104,7 @@ def test_new_answers_make_it_better_and_forget_nothing() -> None:
     for k in range(40, 640, 100):
         model.partial_fit(X, pairs=some(k, k + 100))
     assert model.score(X, Y) > 0.95
-    assert len(model.memory_["answers"].told.said) == 640
+    assert len(model.memory_["answers"].examples.said) == 640
 
 
 def test_one_answer_is_an_increment() -> None:
@@ -186,10 +186,12 @@ def test_a_class_that_is_not_among_the_classes_is_refused() -> None:
 def test_the_memory_is_bounded_and_holds_as_many_of_each_class() -> None:
     inputs = torch.arange(9000.0)[:, None]
     labels = np.where(np.arange(9000) < 8000, 0, 1 + np.arange(9000) % 2)
-    memory = Memory.of(Told.of_labels(inputs, labels, None), seed=0)
-    assert len(memory.told.inputs) == len(memory.told.said) == REMEMBERED
-    np.testing.assert_array_equal(labels[memory.told.inputs[memory.told.index[:, 0], 0].long()], memory.told.said)
-    assert np.bincount(memory.told.said).tolist() == [1000, 500, 500]
-    later = Memory.of(Told.of_labels(inputs + 9000, labels, None), seed=1, before=memory)
-    assert len(later.told.said) == REMEMBERED
-    assert 300 < int((later.told.inputs < 9000).sum()) < 1300
+    memory = Memory.of(Examples.of_labels(inputs, labels, None), seed=0)
+    assert len(memory.examples.inputs) == len(memory.examples.said) == REMEMBERED
+    np.testing.assert_array_equal(
+        labels[memory.examples.inputs[memory.examples.index[:, 0], 0].long()], memory.examples.said
+    )
+    assert np.bincount(memory.examples.said).tolist() == [1000, 500, 500]
+    later = Memory.of(Examples.of_labels(inputs + 9000, labels, None), seed=1, before=memory)
+    assert len(later.examples.said) == REMEMBERED
+    assert 300 < int((later.examples.inputs < 9000).sum()) < 1300

@@ -319,8 +319,8 @@ def test_in_a_pipeline_and_a_search() -> None:
 
 def test_a_run_folder_goes_on_where_it_was(tmp_path: Path) -> None:
     whole = quick(epochs=2, run=tmp_path / "run").fit(X, pairs=PAIRS)
-    assert sorted(path.name for path in (tmp_path / "run").iterdir()) == ["groups-1", "groups-2", "unlabelled"]
-    (tmp_path / "run/unlabelled/metrics.json").unlink()
+    assert sorted(path.name for path in (tmp_path / "run").iterdir()) == ["groups-1", "groups-2"]
+    (tmp_path / "run/groups-2/metrics.json").unlink()
     again = quick(epochs=2, run=tmp_path / "run").fit(X, pairs=PAIRS)
     np.testing.assert_array_equal(whole.predict_proba(X), again.predict_proba(X))
     with pytest.raises(InputError, match="use another folder"):

@@ -198,7 +198,7 @@ def test_gaps_are_counted(lively: Lively, batches: tuple[FixedBatch, ...]) -> No
 
 def test_what_makes_no_surface_is_refused(lively: Lively, items: Items, batches: tuple[FixedBatch, ...]) -> None:
     network, (inputs, labels) = lively("mlp", 3, (6,)), items(12, (6,), 3)
-    with pytest.raises(InputError, match="2 points a side or more, got 1"):
+    with pytest.raises(InputError, match="2 points per side or more, got 1"):
         loss_surface(network, inputs=inputs, labels=labels, grid=1)
     with pytest.raises(InputError, match="from a number to a larger one, got 1 to 1"):
         loss_surface(network, inputs=inputs, labels=labels, span=(1.0, 1.0))

@@ -92,7 +92,7 @@ def test_what_cannot_be_computed_is_refused(batches: tuple[FixedBatch, ...]) -> 
     with pytest.raises(InputError, match="ce needs class labels"):
         check_losses(["ce"], [answers])
     silent = FixedBatch(torch.zeros(2, 1), torch.full((2, 2), torch.nan))
-    with pytest.raises(InputError, match="mcl has nothing to go by, for no pair is known"):
+    with pytest.raises(InputError, match="mcl cannot be computed, because no pair is known"):
         check_losses(["mcl"], [silent])
 
 

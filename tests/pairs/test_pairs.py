@@ -223,7 +223,7 @@ def test_a_matrix_of_predicted_similarities_may_be_rounded(kind: Any) -> None:
 
 
 def test_labels_that_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    with pytest.raises(InputError, match=r"labels are float64 of shape \(2,\); give one integer or text an item"):
+    with pytest.raises(InputError, match=r"labels are float64 of shape \(2,\); give one integer or text per item"):
         Pairs.from_labels([0.5, 1.0])
     with pytest.raises(InputError, match="n is 4, but 3 labels make 3 pairs"):
         Pairs.from_labels([0, 1, -1, 1], 4)

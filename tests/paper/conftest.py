@@ -9,14 +9,14 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from likewise.paper.answers_record import AnswersRecord
-from likewise.paper.records import Record
+from likewise.paper.answers_trials import AnswersRecord
+from likewise.paper.table1 import Table1Record
 from likewise.paper.transfer_entries import VALIDATION
 
 
 @pytest.fixture
-def example() -> Record:
-    return Record(
+def example() -> Table1Record:
+    return Table1Record(
         table="table1",
         dataset="mnist",
         network="lenet",
@@ -42,7 +42,7 @@ def example() -> Record:
 
 
 @pytest.fixture
-def another(example: Record) -> Record:
+def another(example: Table1Record) -> Table1Record:
     return replace(
         example,
         dataset="cifar10",

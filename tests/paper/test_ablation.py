@@ -30,7 +30,8 @@ from likewise.paper.ablation import (
     voluminous,
 )
 from likewise.paper.recipe import Recipe, Treatment
-from likewise.paper.records import Record, write_record
+from likewise.paper.records import write_record
+from likewise.paper.table1 import Table1Record
 from likewise.training.settings import Settings
 
 SETTINGS = Settings(epochs=4, batch_size=20, learning_rate=0.01, drops=(3,), precision="float32", device="cpu")
@@ -138,7 +139,7 @@ def cells(section: str) -> list[list[str]]:
     return [[cell.strip() for cell in line.strip("|").split("|")] for line in lines[2:]]
 
 
-def test_the_section_compares_with_cross_entropy_of_the_same_seed(tmp_path: Path, example: Record) -> None:
+def test_the_section_compares_with_cross_entropy_of_the_same_seed(tmp_path: Path, example: Table1Record) -> None:
     assert "No run is recorded yet" in ablation_section(tmp_path)
     plain = replace(example, table="ablation", epochs=8, settings={"precision": "bfloat16"})
     kept = {"treatment": "joint-memory"}

@@ -11,9 +11,8 @@ import numpy as np
 import pytest
 
 from likewise.errors import InputError
-from likewise.paper.answers_figure import answers_figure, answers_figures
-from likewise.paper.answers_record import AnswersRecord
-from likewise.paper.answers_section import answers_section
+from likewise.paper.answers_section import answers_figure, answers_figures, answers_section
+from likewise.paper.answers_trials import AnswersRecord
 from likewise.paper.records import read_record, read_records, write_record
 from likewise.paper.results_page import results_page
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from pathlib import Path
 
-from likewise.paper.answers_record import AnswersRecord
+from likewise.paper.answers_trials import AnswersRecord
 from likewise.paper.eci_pp_section import eci_pp_section
 from likewise.paper.records import write_record
 from likewise.paper.results_page import results_page

@@ -5,8 +5,9 @@ from __future__ import annotations
 from dataclasses import replace
 from pathlib import Path
 
-from likewise.paper.records import Record, write_record
+from likewise.paper.records import write_record
 from likewise.paper.results_page import results_page
+from likewise.paper.table1 import Table1Record
 
 
 def rows(page: str) -> list[list[str]]:
@@ -14,7 +15,7 @@ def rows(page: str) -> list[list[str]]:
     return [[cell.strip() for cell in line.strip("|").split("|")] for line in lines[2:]]
 
 
-def test_a_row_says_everything(tmp_path: Path, example: Record, another: Record) -> None:
+def test_a_row_says_everything(tmp_path: Path, example: Table1Record, another: Table1Record) -> None:
     for record in (another, example):
         write_record(tmp_path, record)
     table = rows(results_page(tmp_path))
@@ -25,7 +26,7 @@ def test_a_row_says_everything(tmp_path: Path, example: Record, another: Record)
     assert [row[-1] for row in table] == [f"`{example.command}`", f"`{another.command}`"]
 
 
-def test_rows_are_in_the_order_of_the_papers_table(tmp_path: Path, example: Record) -> None:
+def test_rows_are_in_the_order_of_the_papers_table(tmp_path: Path, example: Table1Record) -> None:
     wanted = [
         ("mnist", "lenet", "ce", "none", 30),
         ("mnist", "lenet", "kcl", "none", 30),
@@ -48,7 +49,7 @@ def test_rows_are_in_the_order_of_the_papers_table(tmp_path: Path, example: Reco
     assert [row[-1] for row in rows(results_page(tmp_path))] == [f"`{entry}`" for entry in wanted]
 
 
-def test_several_seeds_end_in_their_mean_and_deviation(tmp_path: Path, example: Record) -> None:
+def test_several_seeds_end_in_their_mean_and_deviation(tmp_path: Path, example: Table1Record) -> None:
     for seed, error in enumerate((0.5, 0.7, 0.9)):
         write_record(tmp_path, replace(example, seed=seed, error=error))
     write_record(tmp_path, replace(example, epochs=3, error=5.0))  # another schedule is no part of the mean
@@ -57,7 +58,7 @@ def test_several_seeds_end_in_their_mean_and_deviation(tmp_path: Path, example: 
     assert table[3][5:] == ["+0.10", "30 epochs", "mean of 0, 1, 2", "", ""]
 
 
-def test_notes_stand_under_the_table(tmp_path: Path, example: Record) -> None:
+def test_notes_stand_under_the_table(tmp_path: Path, example: Table1Record) -> None:
     write_record(tmp_path, example)
     without = results_page(tmp_path)
     (tmp_path / "table1" / "NOTES.md").write_text("\nWhy it missed.\n\n")
@@ -66,7 +67,7 @@ def test_notes_stand_under_the_table(tmp_path: Path, example: Record) -> None:
     assert page != without
 
 
-def test_same_records_same_bytes(tmp_path: Path, example: Record, another: Record) -> None:
+def test_same_records_same_bytes(tmp_path: Path, example: Table1Record, another: Table1Record) -> None:
     for folder, order in (("a", (example, another)), ("b", (another, example))):
         for record in order:
             write_record(tmp_path / folder, record)

@@ -7,7 +7,7 @@ from matplotlib.colors import to_hex
 
 from likewise.reporting import confusion_figure
 from likewise.reporting.confusion_matrix import compare_with_labels
-from likewise.reporting.palette import LIGHT
+from likewise.reporting.drawing import LIGHT
 
 
 def test_confusion_figure_writes_every_count_at_its_place() -> None:

@@ -10,7 +10,7 @@ from matplotlib.colors import to_hex
 
 from likewise.reporting import answers_curve, learning_curve
 from likewise.reporting.curves import History, stage_changes
-from likewise.reporting.palette import LIGHT
+from likewise.reporting.drawing import LIGHT
 
 HISTORY = [
     {"epoch": 1.0, "loss": 0.9, "accuracy": 0.5, "test_accuracy": 0.4},

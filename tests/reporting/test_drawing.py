@@ -11,8 +11,7 @@ from matplotlib.lines import Line2D
 from PIL import Image
 
 from likewise.reporting import confusion_figure, learning_curve
-from likewise.reporting.drawing import NARROW, WIDE, Size, both_sizes, legend, new_figure, svg
-from likewise.reporting.palette import LIGHT
+from likewise.reporting.drawing import LIGHT, NARROW, WIDE, Size, both_sizes, legend, new_figure, svg
 
 HISTORY = [{"epoch": 1.0, "loss": 0.9, "accuracy": 0.5}, {"epoch": 2.0, "loss": 0.3, "accuracy": 0.8}]
 

@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
+import random
+import signal
 import threading
+from collections.abc import Iterator
 
 import numpy as np
 import pytest
 import torch
 from torch import Tensor
+from torch.utils.data import BatchSampler, DataLoader, Dataset, IterableDataset, RandomSampler, TensorDataset
 
 from likewise.datasets import ArrayOnDisk, Augmentation
 from likewise.distributed import World, share
 from likewise.errors import InputError
-from likewise.training import TensorBatches, batches
+from likewise.training import LoaderBatches, TensorBatches, batches
 from likewise.training.batches import AHEAD, Batch, EpochOrder, read_ahead
+from likewise.training.randomness import reproducible
 
 
 def images(n: int) -> torch.Tensor:
@@ -34,6 +39,20 @@ def test_sizes(n: int, batch_size: int, sizes: list[int]) -> None:
     assert [len(batch.index) for batch in epoch] == sizes
     assert len(batches) == len(sizes)
     assert sorted(torch.cat([batch.index for batch in epoch]).tolist()) == list(range(n))
+
+
+def test_each_visit_takes_any_view_of_its_item() -> None:
+    items = torch.arange(40.0)[:, None]
+    views = torch.stack([items + 100, items + 200])  # (2, 40, 1)
+    batches = TensorBatches(items, torch.arange(40), 10, views=views)
+    seen = [batch for epoch in range(5) for batch in batches.epoch(epoch)]
+    number, item = (
+        torch.cat([part(batch) for batch in seen]) for part in (lambda b: b.inputs[:, 0], lambda b: b.index)
+    )
+    assert torch.equal(number.remainder(100), item.float())
+    assert torch.bincount((number // 100).long()).tolist() == pytest.approx([67, 67, 67], abs=20)
+    assert same(next(batches.epoch(3, 1)), seen[13])  # a resumed run has the same
+    assert torch.equal(items[:, 0], torch.arange(40.0))
 
 
 def test_input_label_and_index_belong_together() -> None:
@@ -162,3 +181,117 @@ def test_a_rank_reads_its_own_rows_alone(
         batch.index for batch in TensorBatches(images_of_reading_ahead[1], torch.arange(23), batch_size=8).epoch(0)
     ]
     assert [index.tolist() for index in read] == [index[len(index) - len(index) // 2 :].tolist() for index in indices]
+
+
+class Noisy(Dataset[tuple[Tensor, int]]):
+    """Items that draw from all three global generators each time they are looked at."""
+
+    def __len__(self) -> int:
+        return 23
+
+    def __getitem__(self, position: int) -> tuple[Tensor, int]:
+        noise = [float(torch.rand(())), float(np.random.rand()), random.random()]  # noqa: NPY002
+        return torch.tensor([float(position), *noise]), position
+
+
+def loaders() -> list[DataLoader[tuple[Tensor, int]] | Dataset[tuple[Tensor, int]]]:
+    generator = torch.Generator()
+    data = Noisy()
+    return [
+        data,
+        DataLoader(data, 4, shuffle=True),
+        DataLoader(data, 4, shuffle=True, generator=generator),
+        DataLoader(data, batch_sampler=BatchSampler(RandomSampler(data, generator=generator), 4, drop_last=True)),
+        DataLoader(data, 4, sampler=RandomSampler(data, replacement=True)),
+    ]
+
+
+def equal(a: list[Batch], b: list[Batch]) -> bool:
+    return len(a) == len(b) and all(
+        torch.equal(x, y) for p, q in zip(a, b, strict=True) for x, y in zip(p, q, strict=True)
+    )
+
+
+@pytest.mark.parametrize("kind", range(5))
+def test_any_epoch_again_from_any_step(kind: int) -> None:
+    with reproducible():
+        batches = LoaderBatches(loaders()[kind], batch_size=4, seed=1)
+        epochs = [list(batches.epoch(epoch)) for epoch in range(3)]
+        assert len(epochs[0]) == len(batches)
+        assert not equal(epochs[0], epochs[1])
+        torch.rand(7)  # what came before must not matter
+        for start in (0, 1, 3, len(batches)):
+            again = LoaderBatches(loaders()[kind], batch_size=4, seed=1)
+            assert equal(list(again.epoch(2, start)), epochs[2][start:])
+        assert not equal(list(LoaderBatches(loaders()[kind], batch_size=4, seed=2).epoch(0)), epochs[0])
+
+
+def test_a_loader_keeps_its_own_order_and_batches() -> None:
+    data = TensorDataset(torch.arange(5.0)[:, None], torch.arange(10, 15))
+    with reproducible():
+        first, last = LoaderBatches(DataLoader(data, 3)).epoch(0)
+    assert first.inputs.tolist() == [[0.0], [1.0], [2.0]]
+    assert last.labels.tolist() == [13, 14]
+    assert last.index.tolist() == [3, 4]
+
+
+def test_a_dataset_tells_the_position_of_its_items_and_leaves_no_item_alone() -> None:
+    with reproducible():
+        batches = list(LoaderBatches(Noisy(), batch_size=11).epoch(0))
+    assert [len(batch.labels) for batch in batches] == [11, 12]
+    assert all(torch.equal(batch.index, batch.labels) for batch in batches)
+
+
+def test_what_is_missing_and_what_is_given() -> None:
+    bytes_ = torch.full((4, 1, 2, 2), 255, dtype=torch.uint8)
+    with reproducible():
+        (alone,) = LoaderBatches(TensorDataset(bytes_), batch_size=4).epoch(0)
+        (told,) = LoaderBatches(
+            DataLoader(TensorDataset(torch.arange(3), torch.zeros(3), torch.tensor([7, 8, 9])), 3)
+        ).epoch(0)
+        (double,) = LoaderBatches(TensorDataset(torch.rand(3, 2, dtype=torch.float64)), batch_size=3).epoch(0)
+    assert torch.equal(alone.inputs, torch.ones(4, 1, 2, 2))
+    assert alone.labels.tolist() == [-1, -1, -1, -1]
+    assert alone.inputs.is_contiguous(memory_format=torch.channels_last)
+    assert told.index.tolist() == [7, 8, 9]
+    assert told.inputs.dtype == told.labels.dtype == torch.int64
+    assert double.inputs.dtype == torch.float32
+
+
+class Lesson(Dataset[tuple[Tensor, int]]):
+    """Labels say how the process that fetches the item takes Ctrl-C."""
+
+    def __len__(self) -> int:
+        return 2
+
+    def __getitem__(self, position: int) -> tuple[Tensor, int]:
+        return torch.rand(1), int(signal.getsignal(signal.SIGINT) is signal.SIG_IGN)
+
+
+@pytest.mark.filterwarnings("ignore::DeprecationWarning")  # newer Pythons warn of fork
+def test_worker_processes_leave_ctrl_c_to_the_loop() -> None:
+    before = signal.getsignal(signal.SIGINT)
+    with reproducible():
+        (batch,) = LoaderBatches(DataLoader(Lesson(), 2, num_workers=1)).epoch(0)
+        (again,) = LoaderBatches(DataLoader(Lesson(), 2, num_workers=1)).epoch(0)
+    assert batch.labels.tolist() == [1, 1]
+    assert torch.equal(batch.inputs, again.inputs)
+    assert signal.getsignal(signal.SIGINT) is before
+
+
+class Endless(IterableDataset[Tensor]):
+    """A stream that cannot say how long it is."""
+
+    def __iter__(self) -> Iterator[Tensor]:
+        yield torch.zeros(1)
+
+
+def test_a_loader_refuses() -> None:
+    with pytest.raises(InputError, match="does not know its length"):
+        LoaderBatches(DataLoader(Endless(), 2))
+    with pytest.raises(InputError, match="persistent_workers=False"):
+        LoaderBatches(DataLoader(Noisy(), 2, num_workers=1, persistent_workers=True))
+    with pytest.raises(InputError, match="gives no batches"):
+        LoaderBatches(DataLoader(Noisy(), 50, drop_last=True))
+    with reproducible(), pytest.raises(InputError, match=r"as tensors, got \(dict\)"):
+        next(LoaderBatches(DataLoader([{"a": 1}, {"a": 2}], 2)).epoch(0))  # type: ignore[arg-type]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +13,7 @@ import torch
 from torch import Tensor, nn
 
 from likewise.datasets import Jitter, Strong
-from likewise.distributed import World, shares, sharing
+from likewise.distributed import World, sharing
 from likewise.errors import InputError
 from likewise.networks import build
 from likewise.supervision.semi import METHODS
@@ -146,7 +147,7 @@ def test_labelled_rows_and_the_first_half_gently_and_the_second_half_strongly(ge
 
 @pytest.mark.parametrize("rank", [0, 1, 2])
 def test_a_rank_augments_its_rows_as_they_are_in_the_whole_batch(rank: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(shares, "world", lambda: World(rank, 3))
+    monkeypatch.setattr(import_module("likewise.distributed.world"), "world", lambda: World(rank, 3))
     views = TwoViews(add(1.0), add(100.0), labelled=2)
     with sharing(11) as own:
         changed = views(torch.zeros(own.stop - own.start, 3), torch.Generator())

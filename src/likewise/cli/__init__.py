@@ -1,4 +1,4 @@
-"""The command `likewise`: one file a command, and the one place where errors become a sentence and an exit code.
+"""The command `likewise`: one file per command, and the one place where errors become a sentence and an exit code.
 
 Nothing here imports torch; a command's file imports what it needs when it runs, so that --help answers at once.
 """
@@ -18,6 +18,7 @@ from typer.core import TyperGroup
 
 from likewise import __version__
 from likewise.cli import (
+    answers,
     bench,
     check,
     cluster,
@@ -28,6 +29,7 @@ from likewise.cli import (
     evaluate,
     export,
     fit,
+    label,
     landscape,
     name,
     paper,
@@ -35,6 +37,7 @@ from likewise.cli import (
     report,
     semi,
 )
+from likewise.cli.options import GroupedCommand
 from likewise.cli.processes import LOST, quiet_unless_first, rank_and_size
 from likewise.errors import InputError
 
@@ -143,19 +146,21 @@ app = typer.Typer(
     rich_markup_mode=None,
     pretty_exceptions_enable=False,
 )
-app.command("demo")(demo.demo)
-app.command("check")(check.check)
-app.command("fit")(fit.fit)
-app.command("semi")(semi.semi)
-app.command("discover")(discover.discover)
-app.command("encode")(encode.encode)
-app.command("evaluate")(evaluate.evaluate)
-app.command("predict")(predict.predict)
-app.command("name")(name.name)
-app.command("export")(export.export)
-app.command("report")(report.report)
-app.command("cluster")(cluster.cluster)
-app.command("landscape")(landscape.landscape)
+app.command("demo", cls=GroupedCommand)(demo.demo)
+app.command("check", cls=GroupedCommand)(check.check)
+app.command("fit", cls=GroupedCommand)(fit.fit)
+app.command("label", cls=GroupedCommand)(label.label)
+app.command("semi", cls=GroupedCommand)(semi.semi)
+app.command("discover", cls=GroupedCommand)(discover.discover)
+app.command("encode", cls=GroupedCommand)(encode.encode)
+app.command("evaluate", cls=GroupedCommand)(evaluate.evaluate)
+app.command("predict", cls=GroupedCommand)(predict.predict)
+app.command("name", cls=GroupedCommand)(name.name)
+app.command("export", cls=GroupedCommand)(export.export)
+app.command("report", cls=GroupedCommand)(report.report)
+app.command("cluster", cls=GroupedCommand)(cluster.cluster)
+app.command("landscape", cls=GroupedCommand)(landscape.landscape)
+app.add_typer(answers.app, name="answers")
 app.add_typer(data.app, name="data")
 app.add_typer(bench.app, name="bench")
 app.add_typer(paper.app, name="paper")

@@ -45,17 +45,16 @@ def credible_record(posterior: Posterior, suspects: Sequence[Suspect]) -> dict[s
 
 def credible_report(posterior: Posterior, suspects: Sequence[Suspect]) -> Iterator[str]:
     """The lines to print. Where answers do not bear each other out, that is said, and nothing more is claimed."""
-    from likewise.pairs.credible import credible_facts
-    from likewise.pairs.credible_words import share_in_words
+    from likewise.pairs.credible import credible_facts, share_in_words
 
     facts = credible_facts(posterior)
     if not claims(posterior):
-        yield "\nWhich answers are wrong cannot be told: they do not bear each other out more than chance would."
+        yield "\nIt is impossible to say which answers are wrong: they agree with one another no more than by chance."
         yield "  Ask more about the same items, so that answers can be checked against others."
         yield from verdicts(facts["rates"])
         return
     if not posterior.supported:
-        yield "\nToo few answers bear on each other to say how many are wrong; 1 in 10 is assumed."
+        yield "\nToo few answers check one another to say how many are wrong; 1 in 10 is assumed."
     else:
         yield f"\n{share_in_words(facts)}."
         yield from rates_table(facts["rates"])
@@ -92,7 +91,7 @@ def mixed_up_classes(model: PairClassifier) -> list[dict[str, Any]] | None:
 
 def rates_table(rates: Sequence[Mapping[str, Any]]) -> Iterator[str]:
     """A row for each annotator, of the first ones."""
-    from likewise.pairs.credible_words import names_of, rate_in_words
+    from likewise.pairs.credible import names_of, rate_in_words
 
     names = names_of(rates)[:SHOWN]
     width = max(len("annotator"), *map(len, names))
@@ -106,7 +105,7 @@ def rates_table(rates: Sequence[Mapping[str, Any]]) -> Iterator[str]:
 
 def verdicts(rates: Sequence[Mapping[str, Any]]) -> Iterator[str]:
     """A sentence on each annotator who looks random or reversed."""
-    from likewise.pairs.credible_words import names_of, verdict_on
+    from likewise.pairs.credible import names_of, verdict_on
 
     for name, rate in zip(names_of(rates), rates, strict=True):
         if verdict := verdict_on(rate):

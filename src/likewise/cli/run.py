@@ -14,16 +14,18 @@ An error before `begin` leaves nothing behind. An error after it leaves the chec
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+import shlex
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import typer
+
 from likewise.cli import fitted
 from likewise.cli.items import Given, read_all, read_or_keep
 from likewise.cli.places import check_folder, writing
-from likewise.cli.words import print_finished
 from likewise.errors import InputError
 
 if TYPE_CHECKING:
@@ -41,9 +43,12 @@ class Run:
     reserved: ExitStack
     stamp: str = field(default="", init=False)
 
-    def was_finished(self, files: Sequence[Path], items: Path, stream: ItemStream) -> bool:
-        """Whether the same command has finished with the same files; if so, that is printed."""
-        self.stamp = fitted.stamp([*files, *item_files(items, stream)])
+    def was_finished(self, files: Sequence[Path], items: Path, stream: ItemStream, state: str = "") -> bool:
+        """Whether the same command has finished with the same files; if so, that is printed.
+
+        `state` is that of what is in no file, such as the answers of a store.
+        """
+        self.stamp = fitted.stamp([*files, *item_files(items, stream)]) + state
         same = self.before is not None and self.before.stamp == self.stamp
         return same and self._is_finished()
 
@@ -56,18 +61,18 @@ class Run:
                 stream, self.folder / "items", item_files(items, stream), on_disk=on_disk, strict=strict
             )
 
-    def begin(self, items: Path, given: Given, told: Path, *, unit: str, sha256: str) -> bool:
+    def begin(self, items: Path, given: Given, told: Path | str, *, unit: str, sha256: str) -> bool:
         """Write fit.json and keep other processes out; False where the run turns out to be finished.
 
-        `told` is the file of the answers or labels, or where "same" is learned from; its places count in `unit`s, and
-        `sha256` is of its content.
+        `told` is the file or store of the answers or labels, or where "same" is learned from; its places count in
+        `unit`s, and `sha256` is of its content.
         """
         record = fitted.Fit(
             command=self.command,
             items=str(items.absolute()),
             n_items=len(given.items),
             columns=given.items.columns,
-            told=str(told.absolute()),
+            told=str(told) if "://" in str(told) else str(Path(told).absolute()),
             unit=unit,
             arguments=self.arguments,
             items_sha256=fitted.items_sha256(given.items),
@@ -103,3 +108,49 @@ def open_run(folder: Path, command: str, arguments: dict[str, Any]) -> Iterator[
 def item_files(items: Path, stream: ItemStream) -> list[Path]:
     """The files that items are read from: the images of a folder, or the one file."""
     return [items / name for name in stream.names] or [items]
+
+
+# What fit, semi and discover print alike: what they read, the classes, and the next commands.
+
+MOST_CLASSES = 30  # whose sizes are printed
+
+
+def items_in_words(items: Path, given: Given) -> str:
+    if given.encoder is not None:
+        facts = given.encoder.facts
+        return f"{items}: {len(given.items):,} {facts['takes']}, each as {facts['width']:,} features of {facts['name']}"
+    return f"{items}: {len(given.items):,} {'images' if given.items.inputs.ndim == 4 else 'items'}"
+
+
+def class_sizes(classes: list[Any], sizes: dict[Any, int]) -> Iterable[str]:
+    """A table of the classes and of how many items are in each."""
+    width = max(len("class"), *(len(str(name)) for name in classes))
+    yield f"  {'class':>{width}}  items"
+    for name in classes[:MOST_CLASSES]:
+        yield f"  {name!s:>{width}}  {sizes.get(name, 0):>5,}"
+    if len(classes) > MOST_CLASSES:
+        yield f"  and {len(classes) - MOST_CLASSES} more"
+
+
+def unused_outputs(unused: int, n_outputs: int) -> str:
+    """
+    >>> unused_outputs(1, 4), unused_outputs(0, 4)
+    ('; 1 of 4 outputs is not used', '')
+    """
+    return f"; {unused} of {n_outputs} outputs {'is' if unused == 1 else 'are'} not used" if unused else ""
+
+
+def print_finished(out: Path, command: str) -> None:
+    typer.echo(f"{out} is finished: the same command wrote it. Next:")
+    for line in next_commands(out, command):
+        typer.echo(line)
+
+
+def next_commands(out: Path, command: str) -> Iterable[str]:
+    run = shlex.quote(str(out))
+    yield f"  likewise report {run}"
+    if command != "semi":  # whose labels have named the classes already
+        yield f"  likewise name {run} --labels few.csv"
+    yield f"  likewise predict {run} NEW_ITEMS --out predictions.csv"
+    if command == "discover":
+        yield f"  likewise discover --similarity {run} --unknown ANOTHER_PILE --out ANOTHER_RUN"

@@ -12,6 +12,7 @@ from likewise.cli import fitted
 from likewise.cli.few_labels import LabelledItems, find_labels, positions, read_few_labels
 from likewise.cli.items import NOT_THE_MODELS, Given, open_to_learn
 from likewise.cli.options import (
+    LEARNING,
     BatchSize,
     Device,
     EncoderName,
@@ -29,10 +30,10 @@ from likewise.cli.options import (
     SyncBatchNorm,
     TextColumns,
     UnitLength,
+    Views,
 )
 from likewise.cli.processes import take_part
-from likewise.cli.run import open_run
-from likewise.cli.words import class_sizes, items_in_words, next_commands
+from likewise.cli.run import class_sizes, items_in_words, next_commands, open_run
 
 if TYPE_CHECKING:
     from likewise.estimators import SemiSupervisedClassifier
@@ -42,25 +43,45 @@ REMEDY = "Correct it, or leave it out."
 
 def semi(
     items: ItemsPath,
-    labels: Annotated[Path, typer.Option(help="Labels of some of the items, .csv or .parquet: id, label.")],
-    out: Annotated[Path, typer.Option(help="Write to this folder; the same command resumes a stopped run.")],
-    method: Annotated[SemiMethod, typer.Option(help="The method that learns from the unlabelled.")] = "pseudo-mcl",
+    labels: Annotated[
+        Path, typer.Option(help="Labels of some of the items: a .csv or .parquet table with the columns id and label.")
+    ],
+    out: Annotated[Path, typer.Option(help="Write to this folder. The same command resumes a stopped run.")],
+    method: Annotated[
+        SemiMethod, typer.Option(help="The method that learns from the unlabelled items.", rich_help_panel=LEARNING)
+    ] = "pseudo-mcl",
     classes: Annotated[
-        int | None, typer.Option(min=2, help="How many classes there are, to be told when one of them has no label.")
+        int | None,
+        typer.Option(
+            min=2,
+            help="How many classes there are. Give it if some class has no label. Default: the classes of the labels.",
+            rich_help_panel=LEARNING,
+        ),
     ] = None,
     network: Network = None,
     epochs: Annotated[
-        int | None, typer.Option(min=1, help="Epochs of each of the two stages; by default about 640 steps.")
+        int | None,
+        typer.Option(
+            min=1, help="Epochs of each of the two stages. Default: about 640 steps.", rich_help_panel=LEARNING
+        ),
     ] = None,
     batch_size: BatchSize = 100,
     learning_rate: LearningRate = 1e-3,
     epsilon: Annotated[
-        float | None, typer.Option(help="How far vat goes from an item, in deviations; by default by its size.")
+        float | None,
+        typer.Option(
+            help="How far vat moves an item, in standard deviations. Default: by the number of its features.",
+            rich_help_panel=LEARNING,
+        ),
     ] = None,
     held_out: Annotated[
-        float, typer.Option(min=0, max=0.5, help="The share of the labels that is kept back to measure with.")
+        float,
+        typer.Option(
+            min=0, max=0.5, help="The share of the labels that is held out to measure with.", rich_help_panel=LEARNING
+        ),
     ] = 0.0,
     encoder: EncoderName = "auto",
+    views: Views = 0,
     text: TextColumns = None,
     unit_length: UnitLength = False,
     size: Size = 32,
@@ -87,6 +108,7 @@ def semi(
         "held_out": held_out,
         "unit_length": unit_length,
         "encoder": encoder,
+        "views": views,
         "text": text,
         "size": size,
         "grey": grey,
@@ -95,16 +117,7 @@ def semi(
         "precision": precision,
     }
     with open_run(out, "semi", arguments) as run:
-        stream = open_to_learn(
-            items,
-            encoder=encoder,
-            text=text,
-            size=size,
-            grey=grey,
-            strict=strict,
-            network=network,
-            device=device,
-        )
+        stream = open_to_learn(items, arguments, strict=strict)
         few = read_few_labels(labels)
         if stream.names:  # a wrong id is refused before any image is read
             positions(few, stream.names, len(stream), REMEDY)
@@ -142,7 +155,7 @@ def _learn(
     typer.echo(items_in_words(items, given))
     typer.echo(f"{labels}: {len(placed):,} labels of {len(np.unique(placed.labels)):,} classes")
     typer.echo(f"Learning by {model.method}; Ctrl-C stops, and the same command resumes.")
-    model.fit(given.X, y)
+    model.fit(given.raw() if model.views else given.X, y)
     held_out = np.isin(placed.positions, model.held_out_)
     metrics = _metrics(model, given, placed, held_out, out)
     fitted.write_labels(out / "labels.parquet", placed, given.items.ids, held_out)
@@ -192,7 +205,7 @@ def _outcome(out: Path, metrics: dict[str, Any]) -> Iterator[str]:
             f"{100 * held_out['accuracy']:.1f} % (95 % interval {low:.1f} to {high:.1f})."
         )
     else:
-        yield "\nNo labels were held out, so that nothing is known about items it was not told of (--held-out 0.2)."
-    yield f"It says otherwise than {metrics['labels_denied']:,} of the {metrics['labels']:,} labels it learned from."
+        yield "\nNo labels were held out, so its accuracy on other items is not known; --held-out 0.2 measures it."
+    yield f"It disagrees with {metrics['labels_denied']:,} of the {metrics['labels']:,} labels that it learned from."
     yield f"\nWrote {out} in {metrics['seconds']:.0f} seconds of training. Next:"
     yield from next_commands(out, "semi")

@@ -18,7 +18,7 @@ simplex, so that the step is the residual of a least-squares problem,
     f ~ g - A' a - (u - v),     |a_e| <= w_e + gamma m_e,   u, v >= 0 with sums of gamma c
 
 which accelerated projected gradients (FISTA) solve without a loop over edges. Where it stops, single items change sides
-while F falls, and it goes on from there: that is our addition, for contradicting answers make RatioDCA stop early.
+while F falls, and it continues from there: our addition, because contradicting answers make RatioDCA stop early.
 
 Rangapuram and Hein, Constrained 1-spectral clustering, AISTATS 2012.
 """

@@ -11,7 +11,7 @@ A method is a scikit-learn estimator of its own, `class Name(ClusterMixin, BaseE
 
 `contradictions` is "accept" by default where constraints are soft, since a penalty can be paid on either side, and
 "refuse" where they are hard. A method that uses no pairs takes and ignores them, and has no such argument. A method
-that goes on until nothing changes says in n_iter_ how many steps it took, and warns where its limit came first.
+that iterates until nothing changes says in n_iter_ how many steps it took, and warns where its limit came first.
 """
 
 from __future__ import annotations

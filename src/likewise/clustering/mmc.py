@@ -8,9 +8,9 @@ of ||L'(z_i - z_j)||, is convex in L. So
 
     L <- H L / ||H L||,      H = Z' Lap(s_ij / ||L'(z_i - z_j)||) Z
 
-raises it in every step, for it is the best L for the tangent; the published ascent needs step sizes, projections and a
-decomposition in each of these. A diagonal A is the same with a vector L. Xing, Ng, Jordan and Russell, Distance metric
-learning with application to clustering with side-information, NIPS 2002.
+raises it in every step, because it is the best L for the tangent; the published ascent needs step sizes, projections
+and a decomposition in each of these. A diagonal A is the same with a vector L. Xing, Ng, Jordan and Russell, Distance
+metric learning with application to clustering with side-information, NIPS 2002.
 """
 
 from __future__ import annotations
@@ -129,7 +129,7 @@ def _inverse_root(items: Floats, given: Constraints, regularisation: float, full
     size = size + regularisation * size.mean()
     if size.min() <= size.max() * len(size) * np.finfo(np.float64).eps:
         raise InputError(
-            "Must-linked items never differ in some direction, so that it would count infinitely; give a "
+            "Must-linked items never differ in some direction, so it would count infinitely; give a "
             "regularisation above 0."
         )
     return np.asarray(1 / np.sqrt(size) if axes is None else (axes / np.sqrt(size)) @ axes.T)

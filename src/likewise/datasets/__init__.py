@@ -4,15 +4,13 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from likewise.datasets.arrays import image_tensor, load_arrays
+from likewise.datasets.arrays import image_tensor, load_arrays, load_feature_set
 from likewise.datasets.augment import Augmentation, Jitter, Strong, channel_statistics, column_statistics, normalise
 from likewise.datasets.cifar import load_cifar10, load_cifar100
 from likewise.datasets.digits import load_digits
-from likewise.datasets.feature_set import load_feature_set
-from likewise.datasets.folder import load_folder
 from likewise.datasets.idx import load_fashion_mnist, load_idx, load_mnist
 from likewise.datasets.imagenet import list_imagenet, random_classes
-from likewise.datasets.images import ImageFiles, load_images
+from likewise.datasets.images import ImageFiles, load_folder, load_images
 from likewise.datasets.items import DataSet, Items, ItemStream, in_pieces
 from likewise.datasets.omniglot import OMNIGLOT_MEAN, OMNIGLOT_STD, load_omniglot
 from likewise.datasets.on_disk import ArrayOnDisk, ImagesOnDisk, UnitLengthOnDisk, keep_on_disk, to_unit_length

@@ -137,7 +137,7 @@ def _transform(images: Tensor, inverse_maps: Tensor, outside: str = "zeros") -> 
 def _crop_and_flip(images: Tensor, padding: int, flip: bool, generator: torch.Generator) -> Tensor:
     """One gather of whole rows: with flips it chooses between the padded batch and its mirror image.
 
-    That is several times faster than a gather of pixels (one index a row, and the row is copied as a block), than a
+    That is several times faster than a gather of pixels (one index per row, and the row is copied as a block), than a
     `where` over both batches, and than a loop over images.
     """
     batch, channels, height, width = images.shape
@@ -162,7 +162,7 @@ def _crop_and_flip(images: Tensor, padding: int, flip: bool, generator: torch.Ge
 def normalise(inputs: Tensor, mean: Sequence[float], std: Sequence[float]) -> Tensor:
     """`(x - mean) / std` as float32; bytes are first scaled to [0, 1].
 
-    One value a channel for images (b, C, H, W), one a column for features (b, d); empty `mean` and `std` leave the
+    One value per channel for images (b, C, H, W), one per column for features (b, d); empty `mean` and `std` leave the
     values as they are (bytes are still scaled).
 
     >>> normalise(torch.tensor([[[[0, 255]]]], dtype=torch.uint8), mean=(0.5,), std=(0.25,))

@@ -1,6 +1,6 @@
 """`likewise data`: which sets are there, and a set's files from its official home, resumed and checked.
 
-Bytes go to `FILE.part`; a cut connection goes on where it stopped; `FILE` itself appears only once the checksum fits.
+Bytes go to `FILE.part`; a cut connection resumes where it stopped; `FILE` itself appears only once the checksum fits.
 """
 
 from __future__ import annotations

@@ -10,8 +10,7 @@ from pathlib import Path
 
 import numpy as np
 
-from likewise.datasets.folder import list_files
-from likewise.datasets.images import ImageFiles
+from likewise.datasets.images import ImageFiles, list_files
 from likewise.datasets.source_files import data_folder, find
 from likewise.errors import InputError
 

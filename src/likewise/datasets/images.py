@@ -1,4 +1,4 @@
-"""Image files: one decoded and resized to a square of bytes; many, read a chunk at a time or all into memory."""
+"""Image files and folders of them: decoded and resized to squares of bytes, a chunk at a time or all into memory."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ import threading
 import warnings
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
-from pathlib import Path
+from dataclasses import dataclass, replace
+from pathlib import Path, PurePath
 from typing import BinaryIO, Literal
 
 import numpy as np
@@ -44,7 +44,7 @@ def read_picture(file: Path | BinaryIO, mode: Literal["L", "RGB"], enough: int) 
 
     Whole numbers of more than 8 bits are taken to be from 0 to 65,535 and become bytes by division by 257; floats are
     taken to be from 0 to 1 and become bytes by multiplication with 255. A picture with other values is refused.
-    An image of more than `PIL.Image.MAX_IMAGE_PIXELS` is not decoded, for it may be small on disk and fill the memory.
+    An image of more than `PIL.Image.MAX_IMAGE_PIXELS` is not decoded: it may be small on disk and fill the memory.
     """
     try:
         with _opening, warnings.catch_warnings():
@@ -177,3 +177,94 @@ def load_images(
     if not len(paths):
         raise InputError("The list of images is empty; give at least one path.")
     return ImageFiles([str(path) for path in paths], np.full(len(paths), -1)).load(size, channels, strict)
+
+
+# A folder of images: sub-folders are classes, files that lie flat have no label.
+
+
+def load_folder(
+    path: Path | str, *, size: int = 32, channels: Literal[1, 3] = 3, strict: bool = False, grouped: bool = False
+) -> Items:
+    """All images below the folder, in the order of their names, each resized to `size` x `size`.
+
+    The first folder on the way to a file is its class, however deep the file lies; where classes are `grouped`, the
+    first two are, as in Greek/alpha/1.png. Files in `path` itself are labelled -1. The ids are the paths relative to
+    `path`. Hidden files and folders are passed over. Images that cannot be read are left out with one warning, or, with
+    `strict`, are an InputError.
+
+    >>> import tempfile
+    >>> from PIL import Image
+    >>> folder = Path(tempfile.mkdtemp())
+    >>> for name in ("cat", "dog"):
+    ...     (folder / name).mkdir()
+    ...     Image.new("RGB", (9, 9)).save(folder / name / "1.png")
+    >>> items = load_folder(folder, size=8)
+    >>> items.inputs.shape, items.class_names, items.ids
+    (torch.Size([2, 3, 8, 8]), ('cat', 'dog'), ('cat/1.png', 'dog/1.png'))
+    """
+    return _without_empty_classes(list_files(Path(path), grouped).load(size, channels, strict))
+
+
+def open_folder(path: Path, size: int, channels: Literal[1, 3], strict: bool, chunk: int) -> ItemStream:
+    """The same a chunk at a time; a class of which no image can be read keeps its number."""
+    return list_files(path).stream(size, channels, strict, chunk)
+
+
+def list_files(path: Path, grouped: bool = False) -> ImageFiles:
+    """The image files below a folder, not yet read."""
+    if not path.is_dir():
+        raise InputError(f"{path} is not a folder; give the folder that holds the images.")
+    ids = names_below(path, SUFFIXES)
+    if not ids:
+        raise InputError(f"{path} holds no image; its files should end in one of {', '.join(sorted(SUFFIXES))}.")
+    return ImageFiles(ids, *classes_of(ids, levels=2 if grouped else 1), path)
+
+
+def names_below(path: Path, suffixes: frozenset[str]) -> list[str]:
+    """The files below a folder that end so, by their names relative to it, in order; a name must be text."""
+    ids = list(_files(path, suffixes))
+    odd = next((name for name in ids if not _is_text(name)), None)
+    if odd is not None:
+        raise InputError(f"{path / odd}: this name is not UTF-8 text, so no table can hold it; rename the file.")
+    return ids
+
+
+def classes_of(ids: Sequence[str], levels: int = 1) -> tuple[NDArray[np.int64], tuple[str, ...]]:
+    """The class of each file, by the first folders on the way to it, and the names of the classes; -1 without one."""
+    classes = ["/".join(name.split("/")[:-1][:levels]) for name in ids]
+    names = tuple(sorted(set(classes) - {""}))
+    number = {name: index for index, name in enumerate(names)} | {"": -1}
+    return np.array([number[name] for name in classes]), names
+
+
+def _files(
+    folder: Path, suffixes: frozenset[str], within: str = "", above: frozenset[Path] = frozenset()
+) -> Iterator[str]:
+    """Names relative to the outermost folder: a million of them fit into memory, and as many Paths hardly do."""
+    here = folder.resolve()
+    if here in above:  # a link back to a folder that we are inside of
+        return
+    with os.scandir(folder) as entries:
+        found = sorted((entry.name, entry.is_dir()) for entry in entries if not entry.name.startswith("."))
+    for name, is_folder in found:
+        if is_folder:
+            yield from _files(folder / name, suffixes, f"{within}{name}/", above | {here})
+        elif PurePath(name).suffix.lower() in suffixes:
+            yield within + name
+
+
+def _is_text(name: str) -> bool:
+    """Whether a file's name, which may be any bytes, is text."""
+    try:
+        name.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
+def _without_empty_classes(items: Items) -> Items:
+    used = torch.bincount(items.labels[items.labels >= 0], minlength=items.n_classes).nonzero().flatten()
+    number = torch.full((items.n_classes + 1,), -1)  # the last entry is that of -1
+    number[used] = torch.arange(len(used))
+    names = tuple(items.class_names[index] for index in used.tolist())
+    return replace(items, labels=number[items.labels], class_names=names)

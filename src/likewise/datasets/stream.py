@@ -8,7 +8,7 @@ from typing import Literal
 
 from likewise.datasets import table
 from likewise.datasets.arrays import load_arrays, open_arrays
-from likewise.datasets.folder import load_folder, open_folder
+from likewise.datasets.images import load_folder, open_folder
 from likewise.datasets.items import Items, ItemStream
 from likewise.errors import InputError
 
@@ -61,7 +61,7 @@ def open_items(
     """The same items, at most `chunk` in memory at a time, with the same ids.
 
     What is known before the reading stays in memory: the names of the files, the ids of a table; the whole of an .npz
-    too, for it cannot be read in parts. Tables come without their labels. An image that cannot be read is named in the
+    too, which cannot be read in parts. Tables come without their labels. An image that cannot be read is named in the
     stream's `broken`, without a warning; with `strict` the first one is an InputError.
 
     >>> import tempfile

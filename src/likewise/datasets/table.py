@@ -14,8 +14,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from likewise.datasets.items import Items, ItemStream, collect
-from likewise.datasets.labels import number_labels, own_ids
+from likewise.datasets.items import Items, ItemStream, collect, number_labels, own_ids
 from likewise.datasets.table_rows import CsvRows, ParquetRows, as_float
 from likewise.errors import InputError
 
@@ -39,7 +38,7 @@ class Rows(Protocol):
 
 
 def load_table(path: Path | str, *, columns: Sequence[str] = ()) -> Items:
-    """The items of a CSV or Parquet file, one a row, as float32 (n, d) with the names of the d columns.
+    """The items of a CSV or Parquet file, one per row, as float32 (n, d) with the names of the d columns.
 
     The ids are in the column called id, item, name, file or filename (the first of these that is there, in upper or
     lower case), else in the only column that holds text; else items have their row numbers. The classes are in the
@@ -170,7 +169,9 @@ def _open(path: Path, columns: Sequence[str]) -> _Table:
 
 def open_rows(path: Path) -> Rows:
     if not path.is_file():
-        raise InputError(f"{path} {'is no file' if path.exists() else 'does not exist'}; give a CSV or Parquet file.")
+        raise InputError(
+            f"{path} {'is not a file' if path.exists() else 'does not exist'}; give a CSV or Parquet file."
+        )
     if not os.access(path, os.R_OK):
         raise InputError(f"{path} may not be read; give yourself the right to.")
     match path.suffix.lower():

@@ -12,7 +12,7 @@ import torch
 from torch import Tensor
 
 from likewise.datasets import table
-from likewise.datasets.folder import classes_of, names_below
+from likewise.datasets.images import classes_of, names_below
 from likewise.errors import InputError
 
 SUFFIX = frozenset((".txt",))

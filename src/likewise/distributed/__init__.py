@@ -14,8 +14,19 @@ from likewise.distributed.collectives import (
     reduce_batch,
     traffic,
 )
-from likewise.distributed.shares import Share, current_share, share, sharing
-from likewise.distributed.world import TIMEOUT, World, is_first_to_tell, is_lost, join, leave, world
+from likewise.distributed.world import (
+    TIMEOUT,
+    Share,
+    World,
+    current_share,
+    is_first_to_tell,
+    is_lost,
+    join,
+    leave,
+    share,
+    sharing,
+    world,
+)
 
 __all__ = [
     "TIMEOUT",

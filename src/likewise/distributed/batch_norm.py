@@ -16,7 +16,7 @@ from torch import Tensor, nn
 from torch.nn.modules.batchnorm import _BatchNorm
 
 from likewise.distributed.collectives import all_reduce, reduce_batch
-from likewise.distributed.shares import current_share
+from likewise.distributed.world import current_share
 
 
 @contextmanager

@@ -19,8 +19,7 @@ from zlib import crc32
 import torch
 from torch import Tensor, distributed
 
-from likewise.distributed.shares import current_share
-from likewise.distributed.world import world
+from likewise.distributed.world import current_share, world
 from likewise.errors import InputError
 
 

@@ -13,8 +13,7 @@ from numpy.lib.format import read_array_header_1_0, read_array_header_2_0, read_
 from PIL import Image
 
 from likewise.datasets.arrays import INPUT_KEYS
-from likewise.datasets.folder import names_below
-from likewise.datasets.images import FORMATS, SUFFIXES
+from likewise.datasets.images import FORMATS, SUFFIXES, names_below
 from likewise.datasets.texts import SUFFIX as TEXT_SUFFIX
 from likewise.encoders.names import PHOTO_ENCODER, photo_encoder_is_installed, text_encoder
 from likewise.errors import InputError

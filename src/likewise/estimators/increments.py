@@ -1,4 +1,9 @@
-"""What `PairClassifier.partial_fit` does after the first call: go on from the present weights with what is new."""
+"""What `PairClassifier.partial_fit` does after the first call: train the network further on what is new.
+
+The number of steps follows from what is new alone: each new answer is seen once per epoch, in a batch whose other half
+is remembered answers. Answers are learned by MCL. Labels are learned by cross-entropy, because the outputs have names
+by now: a new class gets a free output, and MCL would hardly move items to an output that is never used.
+"""
 
 from __future__ import annotations
 
@@ -25,14 +30,14 @@ from likewise.estimators.task import (
 from likewise.estimators.wrong_answers import rates_for
 from likewise.pairs import Pairs, evidence
 from likewise.supervision import AnswerKnowledge, EvidenceKnowledge, answers_objective, named_objective
-from likewise.training import Objective, Pile, Settings
-from likewise.training.increment import learn_increment
+from likewise.training import Objective, Pile, Settings, train
+from likewise.training.orders import IncrementOrder
 
 if TYPE_CHECKING:
     from likewise.estimators.pair_classifier import PairClassifier
 
 
-# Some of what a classifier was told, kept with the items, so that later increments do not make it forget.
+# A sample of earlier labels and answers, kept with their items, so that later increments do not make the model forget.
 
 REMEMBERED = 2000  # labels, and as many answers
 
@@ -40,7 +45,7 @@ Kind = Literal["labels", "answers"]
 
 
 @dataclass(frozen=True)
-class Told:
+class Examples:
     """Labels, about an item each, or answers, about two."""
 
     inputs: Tensor  # the items, or what stands for them
@@ -49,11 +54,11 @@ class Told:
     weight: NDArray[np.float32]  # (m,)
 
     @classmethod
-    def of_answers(cls, inputs: Tensor, pairs: Pairs) -> Told:
+    def of_answers(cls, inputs: Tensor, pairs: Pairs) -> Examples:
         return cls(inputs, np.stack([pairs.left, pairs.right], axis=1), pairs.same, pairs.weight)
 
     @classmethod
-    def of_labels(cls, inputs: Tensor, labels: NDArray[Any], weight: NDArray[np.float32] | None) -> Told:
+    def of_labels(cls, inputs: Tensor, labels: NDArray[Any], weight: NDArray[np.float32] | None) -> Examples:
         weight = np.ones(len(labels), dtype=np.float32) if weight is None else weight
         return cls(inputs, np.arange(len(labels))[:, None], labels, weight)
 
@@ -66,15 +71,15 @@ class Told:
         """The answers, about the inputs."""
         return Pairs.from_arrays(self.index, self.said, self.weight).index(len(self.inputs))
 
-    def select(self, rows: NDArray[np.bool_] | NDArray[np.int64]) -> Told:
+    def select(self, rows: NDArray[np.bool_] | NDArray[np.int64]) -> Examples:
         """Some labels or answers, with the items that they are about and no others."""
         items, places = np.unique(self.index[rows], return_inverse=True)
         inputs = self.inputs[torch.from_numpy(items)]
-        return Told(inputs, places.reshape(self.index[rows].shape), self.said[rows], self.weight[rows])
+        return Examples(inputs, places.reshape(self.index[rows].shape), self.said[rows], self.weight[rows])
 
-    def join(self, later: Told) -> Told:
+    def join(self, later: Examples) -> Examples:
         """These and later ones, whose items come after."""
-        return Told(
+        return Examples(
             torch.cat([self.inputs, later.inputs]),
             np.concatenate([self.index, later.index + len(self.inputs)]),
             np.concatenate([self.said, later.said]),
@@ -84,23 +89,23 @@ class Told:
 
 @dataclass(frozen=True)
 class Memory:
-    """A random sample of all that was told, with as many labels of each class, or answers of each kind."""
+    """A random sample of all examples, with as many labels of each class, or answers of each kind."""
 
-    told: Told
+    examples: Examples
     priority: NDArray[np.float64]  # (m,) drawn once for each; the lowest stay, so that early and late ones are alike
 
     @classmethod
-    def of(cls, told: Told, seed: int, before: Memory | None = None) -> Memory:
-        priority = np.random.default_rng(seed).random(len(told.said))
+    def of(cls, examples: Examples, seed: int, before: Memory | None = None) -> Memory:
+        priority = np.random.default_rng(seed).random(len(examples.said))
         if before is not None:
-            told, priority = before.told.join(told), np.concatenate([before.priority, priority])
+            examples, priority = before.examples.join(examples), np.concatenate([before.priority, priority])
         order = np.argsort(priority)
-        kinds = np.unique(told.said[order], return_inverse=True)[1]
+        kinds = np.unique(examples.said[order], return_inverse=True)[1]
         rank = np.empty(len(order), dtype=np.int64)  # of each among its kind
         for kind in np.unique(kinds):
             rank[kinds == kind] = np.arange(np.sum(kinds == kind))
         kept = np.sort(order[np.argsort(rank, kind="stable")[:REMEMBERED]])
-        return cls(told.select(kept), priority[kept])
+        return cls(examples.select(kept), priority[kept])
 
 
 EPOCHS = 10  # times that each new answer or label is seen
@@ -117,8 +122,8 @@ def go_on(
 ) -> None:
     """Learn what is new, and give classes that are new their outputs."""
     seed = model._seed()
-    new = new_told(model, inputs, labels, answers, weight)
-    labelled = new if answers is None else None if labels is None else new_told(model, inputs, labels, None, None)
+    new = new_examples(model, inputs, labels, answers, weight)
+    labelled = new if answers is None else None if labels is None else new_examples(model, inputs, labels, None, None)
     if labelled is not None:
         name_labels(model, labelled, classes)
     model.history_ = learn_new(model, new, seed)
@@ -128,22 +133,22 @@ def go_on(
     find_outputs_in_use(model, new.inputs)
 
 
-def new_told(
+def new_examples(
     model: PairClassifier,
     inputs: Tensor,
     labels: NDArray[Any] | None,
     answers: Pairs | None,
     weight: ArrayLike | None,
-) -> Told:
+) -> Examples:
     """What an increment is learned from, the answers or else the labels, with the items that they are about."""
     if answers is not None:
-        told = Told.of_answers(inputs, answers_to_remember(model, weighted_answers(answers, weight)))
+        examples = Examples.of_answers(inputs, answers_to_remember(model, weighted_answers(answers, weight)))
     else:
         assert labels is not None
-        told = Told.of_labels(inputs, labels, item_weights(weight, labels))
-    if not len(told.said):
+        examples = Examples.of_labels(inputs, labels, item_weights(weight, labels))
+    if not len(examples.said):
         raise InputError("There is nothing new to learn from: no answer about two items, of a weight above 0.")
-    return told.select(np.arange(len(told.said)))
+    return examples.select(np.arange(len(examples.said)))
 
 
 def answers_to_remember(model: PairClassifier, pairs: Pairs) -> Pairs:
@@ -157,10 +162,10 @@ def is_evidence(model: PairClassifier) -> bool:
     return model.noise_ > 0 and model.credibility_ is not None
 
 
-def learn_new(model: PairClassifier, new: Told, seed: int) -> list[dict[str, float]]:
+def learn_new(model: PairClassifier, new: Examples, seed: int) -> list[dict[str, float]]:
     """Train a copy of the model's network on what is new and on what is remembered; gives the history."""
     memory = model.memory_.get(new.kind)
-    joint = new if memory is None else memory.told.join(new)
+    joint = new if memory is None else memory.examples.join(new)
     objective: Objective
     if new.kind == "labels":
         index = joint.index
@@ -186,17 +191,22 @@ def learn_new(model: PairClassifier, new: Told, seed: int) -> list[dict[str, flo
         seed=seed,
     )
     network = copy.deepcopy(model.network_)
-    told = {"items": items_checksum(joint.inputs), "told": checksum(index, joint.weight), "said": _checksum(joint.said)}
+    checksums = {
+        "items": items_checksum(joint.inputs),
+        "told": checksum(index, joint.weight),
+        "said": _checksum(joint.said),
+    }
     weights = checksum(*(value.float().cpu().numpy() for value in network.state_dict().values()))
-    result = learn_increment(
+    pile = Pile(joint.inputs, form.mean, form.std, form.augmentation(model.augment))
+    new_rows, old_rows = torch.from_numpy(index[is_new]), torch.from_numpy(index[~is_new])
+    order = IncrementOrder(new_rows, old_rows, settings.batch_size, seed=seed)
+    result = train(
         network,
-        Pile(joint.inputs, form.mean, form.std, form.augmentation(model.augment)),
+        pile.batches(order, settings.batch_size),
         objective,
-        torch.from_numpy(index[is_new]),
-        torch.from_numpy(index[~is_new]),
         settings,
-        run=None if model.run is None else Path(model.run) / "increments" / _name(weights, told),
-        config={"weights": weights, **told},
+        run=None if model.run is None else Path(model.run) / "increments" / _name(weights, checksums),
+        config={"weights": weights, **checksums},
         progress=bool(model.verbose),
         on_epoch=model.on_epoch,
     )
@@ -204,27 +214,27 @@ def learn_new(model: PairClassifier, new: Told, seed: int) -> list[dict[str, flo
     return result.history
 
 
-def remember(model: PairClassifier, told: Told, seed: int) -> None:
-    """Keep a sample of this and of what was told before."""
-    model.memory_ = model.memory_ | {told.kind: Memory.of(told, seed, model.memory_.get(told.kind))}
+def remember(model: PairClassifier, examples: Examples, seed: int) -> None:
+    """Keep a sample of these and of earlier ones."""
+    model.memory_ = model.memory_ | {examples.kind: Memory.of(examples, seed, model.memory_.get(examples.kind))}
 
 
-def name_labels(model: PairClassifier, told: Told, classes: NDArray[Any] | None) -> None:
+def name_labels(model: PairClassifier, examples: Examples, classes: NDArray[Any] | None) -> None:
     """Give an output to each class of new and remembered labels: new classes get the free ones that they fall in.
 
     A class that has an output keeps it.
     """
     before, memory = model.naming_, model.memory_.get("labels")
-    if before.named and isinstance(before.classes[0], str) != isinstance(told.said[0], str):
+    if before.named and isinstance(before.classes[0], str) != isinstance(examples.said[0], str):
         raise InputError(
-            f"y holds {told.said.tolist()[0]!r}, and the classes so far are like {before.classes.tolist()[0]!r}; give "
-            "labels of one kind."
+            f"y holds {examples.said.tolist()[0]!r}, and the classes so far are like {before.classes.tolist()[0]!r}; "
+            "give labels of one kind."
         )
-    told = told if memory is None else memory.told.join(told)
+    examples = examples if memory is None else memory.examples.join(examples)
     numbers = np.char.add("output ", before.columns.astype(str))
     own = before.named & (before.classes.astype(str) != numbers)  # what is called by its number has no name
-    also = told.said[:0] if classes is None else classes
-    everything = np.unique(np.concatenate([before.classes[own], told.said, also]))
+    also = examples.said[:0] if classes is None else classes
+    everything = np.unique(np.concatenate([before.classes[own], examples.said, also]))
     if len(everything) > model.n_outputs_:
         raise InputError(
             f"There are {len(everything)} classes now, and the network has {model.n_outputs_} outputs; give all "
@@ -232,10 +242,10 @@ def name_labels(model: PairClassifier, told: Told, classes: NDArray[Any] | None)
         )
     columns = np.full(len(everything), -1, dtype=np.int64)
     columns[np.searchsorted(everything, before.classes[own])] = before.columns[own]
-    nameless = np.setdiff1d(told.said, everything[columns >= 0])
+    nameless = np.setdiff1d(examples.said, everything[columns >= 0])
     if len(nameless):
         places, free = np.searchsorted(everything, nameless), np.setdiff1d(np.arange(model.n_outputs_), columns)
-        some = told.select(np.isin(told.said, nameless))
+        some = examples.select(np.isin(examples.said, nameless))
         outputs = _outputs(model, some.inputs)[some.index[:, 0]]
         columns[places] = match_names(outputs, some.said, free, classes=nameless, others=False).columns
         left = places[columns[places] < 0]
@@ -249,12 +259,12 @@ def find_outputs_in_use(model: PairClassifier, inputs: Tensor) -> None:
     model._set_naming(model.naming_ if model.naming_.named else outputs_in_use(in_use), in_use)
 
 
-def _outputs_to_learn(naming: Naming, told: Told) -> tuple[Tensor, Tensor]:
+def _outputs_to_learn(naming: Naming, examples: Examples) -> tuple[Tensor, Tensor]:
     """The output of each labelled item, and its weight."""
-    outputs = np.empty(len(told.inputs), dtype=np.int64)
-    weight = np.empty(len(told.inputs), dtype=np.float32)
-    outputs[told.index[:, 0]] = naming.columns[np.searchsorted(naming.classes, told.said)]
-    weight[told.index[:, 0]] = told.weight
+    outputs = np.empty(len(examples.inputs), dtype=np.int64)
+    weight = np.empty(len(examples.inputs), dtype=np.float32)
+    outputs[examples.index[:, 0]] = naming.columns[np.searchsorted(naming.classes, examples.said)]
+    weight[examples.index[:, 0]] = examples.weight
     return torch.from_numpy(outputs), torch.from_numpy(weight)
 
 
@@ -262,10 +272,10 @@ def _outputs(model: PairClassifier, inputs: Tensor) -> NDArray[np.int64]:
     return np.asarray(model._outputs(model.network_, inputs).argmax(1).numpy())
 
 
-def _checksum(said: NDArray[Any]) -> int:
+def _checksum(said: NDArray[Any]) -> str:
     return checksum(said if said.dtype.kind in "iufb" else np.array([str(value) for value in said]))
 
 
-def _name(weights: int, told: dict[str, int]) -> str:
+def _name(weights: str, checksums: dict[str, str]) -> str:
     """A folder for these weights and this increment: a run that is called again as before finds what it has done."""
-    return "-".join(f"{number:08x}" for number in (weights, *told.values()))
+    return "-".join(each[:8] for each in (weights, *checksums.values()))

@@ -131,7 +131,7 @@ def twin_of(network: nn.Module) -> nn.Module:
         return copy.deepcopy(network).cpu().eval()
     except Exception as error:
         raise InputError(
-            f"The network cannot be exported to ONNX, for it cannot be copied: {_reason(error)}"
+            f"The network cannot be exported to ONNX, because it cannot be copied: {_reason(error)}"
         ) from error
 
 

@@ -1,7 +1,7 @@
-"""The rows of a grid: computed here or in several processes, each kept as soon as it is known, so that a run goes on.
+"""The rows of a grid: computed here or in several processes, each kept as soon as it is known, so that a run resumes.
 
-Finished rows are .npz files in a folder beside about.json, which says what they are of. Whoever has the same about.json
-may work on other rows at the same time, and whoever finds all rows there has the whole.
+Finished rows are .npz files in a folder beside about.json, which says what they are of. A process with
+the same about.json may compute other rows at the same time, and the one that finds all rows there writes the surface.
 """
 
 from __future__ import annotations
@@ -77,7 +77,7 @@ def _lines(rows: int, points: int) -> Tell:
 
 
 def _speed(started: float, points: int) -> str:
-    return f"{1000 * (time.perf_counter() - started) / points:.0f} ms a point"
+    return f"{1000 * (time.perf_counter() - started) / points:.0f} ms per point"
 
 
 Part = tuple[int, int]  # the k-th of n, counted from 1

@@ -143,7 +143,7 @@ def make_axis(grid: int, span: Span | None, default: tuple[float, float]) -> Axi
     (-0.5, 0.0, 0.5)
     """
     if grid < 2:
-        raise InputError(f"A grid needs 2 points a side or more, got {grid}.")
+        raise InputError(f"A grid needs 2 points per side or more, got {grid}.")
     low, high = default if span is None else span if isinstance(span, tuple) else (-span, span)
     if not (math.isfinite(low) and math.isfinite(high) and low < high):
         raise InputError(f"The range must go from a number to a larger one, got {low:g} to {high:g}.")

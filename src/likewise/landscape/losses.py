@@ -55,7 +55,9 @@ def check_losses(losses: Sequence[str], batches: Sequence[FixedBatch]) -> tuple[
             raise InputError("ce needs class labels, and these items have answers only; use mcl and kcl.")
         if not sum(batch.count(loss) for batch in batches):
             what = "label" if loss == "ce" else "pair"
-            raise InputError(f"{loss} has nothing to go by, for no {what} is known; take more items or larger batches.")
+            raise InputError(
+                f"{loss} cannot be computed, because no {what} is known; take more items or larger batches."
+            )
     return wanted
 
 

@@ -1,7 +1,7 @@
 """One row of a surface: the losses at all points with the same alpha, which share each pass over the data.
 
 Where the network is made of blocks, each core has a batch of its own, and no operation is divided among cores: they
-wait for each other once a row, and not after every product of matrices. The result does not depend on their number.
+wait for each other once per row, and not after every product of matrices. The result does not depend on their number.
 """
 
 from __future__ import annotations

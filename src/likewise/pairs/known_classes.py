@@ -21,7 +21,7 @@ def label_pairs(
     """Left, right and same of all pairs of labelled items, or of n of them; see `Pairs.from_labels`."""
     labels = np.asarray(labels)
     if labels.ndim != 1 or labels.dtype.kind not in "iubUSO":
-        raise InputError(f"labels are {labels.dtype} of shape {labels.shape}; give one integer or text an item.")
+        raise InputError(f"labels are {labels.dtype} of shape {labels.shape}; give one integer or text per item.")
     known = np.arange(len(labels)) if labels.dtype.kind in "US" else np.flatnonzero(~np.isin(labels, UNKNOWN))
     total = n_pairs(len(known))
     if n is None and total > MOST_PAIRS:

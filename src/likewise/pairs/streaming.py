@@ -14,8 +14,7 @@ from numpy.typing import NDArray
 
 from likewise.errors import InputError
 from likewise.pairs import columns, files
-from likewise.pairs.columns import ROW_NUMBER, Column, Source
-from likewise.pairs.ids import item_ids
+from likewise.pairs.columns import ROW_NUMBER, Column, Source, item_ids
 from likewise.pairs.keys import distinct
 from likewise.storage.atomic_files import open_atomically, writing_to
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import groupby
@@ -16,8 +17,8 @@ from likewise.datasets import DataSet, Items, load
 from likewise.paper.entries import NO_TREATMENT, Entry, check_name, rows_of
 from likewise.paper.markdown import machines, notes, table
 from likewise.paper.recipe import Recipe, Treatment, recipes
-from likewise.paper.records import Record, read_record, read_records, record_path, write_record
-from likewise.paper.table1 import config_of, run_entry
+from likewise.paper.records import read_records, run_missing
+from likewise.paper.table1 import Table1Record, config_of, run_entry
 from likewise.supervision import PER_OUTPUT, LabelKnowledge, RecentOutputs, joint_objective, label_objective
 from likewise.training import TrainingResult, train_labelled
 from likewise.training.orders import ClassOrder
@@ -176,21 +177,17 @@ def select_ablation(
 
 def run_ablation(
     entries: Sequence[AblationEntry], *, data: Path | None, runs: Path, results: Path
-) -> Iterator[tuple[Record, Path, bool]]:
+) -> Iterator[tuple[Table1Record, Path, bool]]:
     """Run each entry that has no record, resuming what was begun; gives the record, its file, and whether it ran."""
-    sets: dict[str, DataSet] = {}
-    for entry in entries:
-        path = record_path(results, TABLE, entry.name)
-        if path.exists():
-            yield read_record(path, Record), path, False
-            continue
-        name = entry.recipe.dataset
-        sets[name] = sets.get(name) or load(name, data)
-        record = run_ablation_entry(entry, sets[name], runs / TABLE / entry.name)
-        yield record, write_record(results, record), True
+    load_once = functools.cache(lambda name: load(name, data))
+
+    def run(entry: AblationEntry) -> Table1Record:
+        return run_ablation_entry(entry, load_once(entry.recipe.dataset), runs / TABLE / entry.name)
+
+    return run_missing(entries, results, TABLE, Table1Record, run)
 
 
-def run_ablation_entry(entry: AblationEntry, data: DataSet, run: Path) -> Record:
+def run_ablation_entry(entry: AblationEntry, data: DataSet, run: Path) -> Table1Record:
     if entry.option in PLAIN:
         return run_entry(entry, data, run)
     record = run_entry(entry, data, run, train_option)
@@ -256,13 +253,13 @@ def ablation_section(results: Path) -> str:
     return "\n".join([ABLATION, table(HEADER, rows, NUMERIC), machines(records), *notes(results, TABLE)])
 
 
-def _records(results: Path) -> list[Record]:
+def _records(results: Path) -> list[Table1Record]:
     """The ablation's own, and those of Table 1 that were made in the same way and are not among them."""
-    own = read_records(results, TABLE, Record)
+    own = read_records(results, TABLE, Table1Record)
     names = {record.name for record in own}
     return own + [
         record
-        for record in read_records(results, "table1", Record)
+        for record in read_records(results, "table1", Table1Record)
         if EPOCHS.get((record.dataset, record.network)) == record.epochs
         and record.criterion in PLAIN
         and record.treatment == NO_TREATMENT
@@ -271,26 +268,26 @@ def _records(results: Path) -> list[Record]:
     ]
 
 
-def _option(record: Record) -> str:
+def _option(record: Table1Record) -> str:
     return record.criterion if record.treatment == NO_TREATMENT else record.treatment
 
 
-def _entry(record: Record) -> tuple[str, str, str, int]:
+def _entry(record: Table1Record) -> tuple[str, str, str, int]:
     """Records that agree in this differ in the seed alone."""
     return record.dataset, record.network, _option(record), record.epochs
 
 
-def _twin(record: Record) -> tuple[str, str, int, int]:
+def _twin(record: Table1Record) -> tuple[str, str, int, int]:
     """Records that agree in this can be compared."""
     return record.dataset, record.network, record.epochs, record.seed
 
 
-def _place(record: Record) -> tuple[int, int, int, int]:
+def _place(record: Table1Record) -> tuple[int, int, int, int]:
     return ROWS.index((record.dataset, record.network)), record.epochs, NAMES.index(_option(record)), record.seed
 
 
 def _entry_rows(
-    records: Sequence[Record], with_labels: Mapping[tuple[str, str, int, int], float]
+    records: Sequence[Table1Record], with_labels: Mapping[tuple[str, str, int, int], float]
 ) -> list[tuple[str, ...]]:
     """A row for each seed, and where there are several one with their means."""
     above = [
@@ -309,7 +306,9 @@ def _entry_rows(
     return rows
 
 
-def _row(record: Record, error: float, above: float | None, seed: str, minutes: str, command: str) -> tuple[str, ...]:
+def _row(
+    record: Table1Record, error: float, above: float | None, seed: str, minutes: str, command: str
+) -> tuple[str, ...]:
     gap = "" if above is None else f"{above:+.2f}"
     schedule = f"{record.epochs} of {record.paper_epochs} epochs"
     words = WORDS[_option(record)]

@@ -28,11 +28,10 @@ from likewise.estimators.inputs import GENTLE
 from likewise.evaluation import accuracy, confusion, match_outputs
 from likewise.networks import MLP, build
 from likewise.pairs import Pairs
-from likewise.paper.answers_draw import Drawn, draw
-from likewise.paper.answers_record import AnswersRecord
 from likewise.paper.answers_rivals import labelled_rows, run_rivals
-from likewise.paper.answers_trials import AnswersRecipe, Trial
-from likewise.paper.records import read_record, record_path, write_record
+from likewise.paper.answers_trials import Annotator, AnswersRecipe, AnswersRecord, Trial
+from likewise.paper.experts import ask_experts
+from likewise.paper.records import record_path, run_missing
 from likewise.storage.machine import machine
 from likewise.storage.records import read_json, write_json
 from likewise.storage.run_folder import finished_stages
@@ -50,12 +49,12 @@ def run_trials(
     recipes = {trial.recipe.dataset: trial.recipe for trial in waiting}
     sets = {name: load_set(recipe, data) for name, recipe in recipes.items()}
     drawn = {trial.name: draw(trial, sets[trial.recipe.dataset]) for trial in waiting}  # what cannot be ends here
+
+    def run(trial: Trial) -> AnswersRecord:
+        return run_trial(trial, sets[trial.recipe.dataset], drawn[trial.name], runs / trial.recipe.table)
+
     for trial in trials:
-        if trial.name not in drawn:
-            yield read_record(paths[trial.name], AnswersRecord), paths[trial.name], False
-            continue
-        record = run_trial(trial, sets[trial.recipe.dataset], drawn[trial.name], runs / trial.recipe.table)
-        yield record, write_record(results, record), True
+        yield from run_missing([trial], results, trial.recipe.table, AnswersRecord, run)
 
 
 def load_set(recipe: AnswersRecipe, data: Path | None) -> DataSet:
@@ -234,7 +233,7 @@ def counts(classifier: PairClassifier, network: nn.Module, data: DataSet) -> Out
 
 
 def run_twin(trial: Trial, data: DataSet, n_labels: int, steps: int, config: Mapping[str, Any], run: Path) -> float:
-    """Train the twin, or go on; it does not depend on the answers, so that trials with other flips may share it."""
+    """Train the twin, or resume it; it does not depend on the answers, so that trials with other flips may share it."""
     recipe = trial.recipe
     shape, n_classes = tuple(data.train.inputs.shape[1:]), data.train.n_classes
     assert recipe.network is not None
@@ -274,3 +273,45 @@ def has_gentle_views(recipe: AnswersRecipe, data: DataSet) -> bool:
 
 def percent(share: float) -> float:
     return round(100 * share, 4)
+
+
+# The answers of a trial, drawn from the classes.
+
+
+@dataclass(frozen=True)
+class Drawn:
+    pairs: Pairs
+    wrong: NDArray[np.bool_]  # (m,) which answers are; of soft ones those on the wrong side of a half
+    replaced: int = 0  # soft answers in whose place there are random numbers
+    expert_shares: tuple[float, ...] = ()  # of the training items, that each expert gets right
+
+
+def draw(trial: Trial, data: DataSet) -> Drawn:
+    """The answers of experts or of a panel; or each flipped with the trial's probability."""
+    labels = data.train.labels.numpy()
+    if trial.experts:
+        answers = ask_experts(data.train, trial.answers, trial.experts, trial.seed)
+        pairs = answers.pairs
+        wrong = (pairs.same > 0.5) != (labels[pairs.left] == labels[pairs.right])
+        return Drawn(pairs, wrong, int(answers.replaced.sum()), answers.experts)
+    pairs = Pairs.from_labels(labels, n=trial.answers, random_state=trial.seed)
+    random = np.random.default_rng([trial.seed, trial.answers])
+    if trial.annotators:
+        return ask_panel(pairs, trial.annotators, random)
+    wrong = random.random(len(pairs)) < trial.noise
+    return Drawn(replace(pairs, same=np.where(wrong, 1 - pairs.same, pairs.same)), wrong)
+
+
+def ask_panel(right: Pairs, annotators: Sequence[Annotator], random: np.random.Generator) -> Drawn:
+    """Deal out the right answers evenly, each to one annotator, who flips it at the rate of its kind."""
+    who = random.permutation(np.arange(len(right)) % len(annotators))
+    false_different, false_same = (
+        np.array(rates) for rates in zip(*((each.false_different, each.false_same) for each in annotators), strict=True)
+    )
+    wrong = random.random(len(right)) < np.where(right.same > 0.5, false_different[who], false_same[who])
+    pairs = Pairs.from_arrays(
+        np.stack([right.left, right.right], axis=1),
+        np.where(wrong, 1 - right.same, right.same),
+        annotator=np.array([each.name for each in annotators])[who],
+    )
+    return Drawn(pairs.index(right.n_items), wrong)

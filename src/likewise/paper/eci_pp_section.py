@@ -6,9 +6,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from statistics import mean
 
-from likewise.paper.answers_record import AnswersRecord
 from likewise.paper.answers_section import RIVALS, summary
-from likewise.paper.answers_trials import AnswersRecipe, answers_recipes
+from likewise.paper.answers_trials import AnswersRecipe, AnswersRecord, answers_recipes
 from likewise.paper.markdown import machines, notes, table
 from likewise.paper.records import read_records
 

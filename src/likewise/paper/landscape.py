@@ -17,7 +17,7 @@ from likewise.landscape import LOSSES, Surface, finite_range, loss_surface, rank
 from likewise.paper.entries import NO_TREATMENT, Entry, select
 from likewise.paper.markdown import machines, notes, table
 from likewise.paper.recipe import recipes
-from likewise.paper.records import read_record, read_records, record_path, write_record
+from likewise.paper.records import Record, read_record, read_records, record_path, write_record
 from likewise.reporting.surfaces import picture, surface_panel
 from likewise.storage.machine import machine
 
@@ -27,29 +27,21 @@ TABLE = "landscape"
 PROJECTIONS = ("random", "mutual")
 
 
-@dataclass(frozen=True)
-class LandscapeRecord:
+@dataclass(frozen=True, kw_only=True)
+class LandscapeRecord(Record):
     """Around each solution (random) and between them (mutual), for each loss.
 
-    No date: repeated work writes the same record, apart from the times.
+    `settings` say how the surfaces were computed; `cpu_seconds` are of all surfaces.
     """
 
-    table: str
     dataset: str
     network: str
     epochs: int  # of the runs
     seed: int  # of the runs, the items and the random directions
-    grid: int  # points a side
+    grid: int  # points per side
     items: int
-    settings: dict[str, object]  # how the surfaces were computed, and the precision
     random: dict[str, dict[str, float]]  # loss -> its figures, each around the solution of this loss
     mutual: dict[str, dict[str, float]]  # loss -> its figures, all on the plane through the three solutions
-    cpu_seconds: float  # of all surfaces
-    command: str
-    likewise: str  # versions
-    torch: str
-    cpu: str
-    threads: int
 
     @property
     def name(self) -> str:
@@ -86,7 +78,7 @@ def run_landscape(
     runs: Path,
     results: Path,
 ) -> tuple[LandscapeRecord, Path, bool]:
-    """Compute the four surfaces, or go on with them; gives record, path and whether there was anything to do."""
+    """Compute the four surfaces, or resume them; gives record, path and whether there was anything to do."""
     entries = {loss: _entry(dataset, network, loss, seed, epochs) for loss in LOSSES}
     name = landscape_name(dataset, network, seed, entries[MIDDLE].settings.epochs, grid, items)
     path = record_path(results, TABLE, name)

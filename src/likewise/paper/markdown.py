@@ -2,28 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Sequence
 from pathlib import Path
-from typing import Protocol
 
-
-class Made(Protocol):
-    """A record, as far as the machine goes."""
-
-    @property
-    def cpu(self) -> str: ...
-
-    @property
-    def threads(self) -> int: ...
-
-    @property
-    def torch(self) -> str: ...
-
-    @property
-    def likewise(self) -> str: ...
-
-    @property
-    def settings(self) -> Mapping[str, object]: ...
+from likewise.paper.records import Record
 
 
 def table(header: Sequence[str], rows: Sequence[Sequence[str]], numeric: Collection[str]) -> str:
@@ -38,7 +20,7 @@ def table(header: Sequence[str], rows: Sequence[Sequence[str]], numeric: Collect
     return "".join(f"| {' | '.join(row)} |\n" for row in (header, rule, *rows))
 
 
-def machines(records: Sequence[Made]) -> str:
+def machines(records: Sequence[Record]) -> str:
     made = {(r.cpu, r.threads, r.torch, r.likewise, str(r.settings.get("precision", ""))) for r in records}
     lines = [
         f"{cpu}, {threads} {'thread' if threads == 1 else 'threads'}, torch {torch}, likewise {likewise}"

@@ -1,49 +1,26 @@
-"""Records: what a run found and how it was made, one JSON file per run; `Record` is that of the paper's table."""
+"""Records: what a run gave and how it was made, one JSON file per run."""
 
 from __future__ import annotations
 
-import json
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import MISSING, asdict, dataclass, fields
 from pathlib import Path
-from typing import Any, ClassVar, Protocol, TypeVar
+from types import NoneType, UnionType
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar, Union, get_args, get_origin, get_type_hints
 
 from likewise.errors import InputError
-from likewise.paper.entries import run_name
-from likewise.storage.records import write_json
-
-# What JSON may hold for a field of each type: a whole number is also a float there.
-KINDS: dict[str, tuple[type, ...]] = {
-    "str": (str,),
-    "int": (int,),
-    "int | None": (int, type(None)),
-    "float": (int, float),
-    "float | None": (int, float, type(None)),
-    "bool": (bool,),
-    "list": (list,),
-    "dict": (dict,),
-}
+from likewise.storage.records import Form, check_record, read_json, write_json
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Record:
-    """Errors are in %. No date: a repeated run writes the same record, apart from the times."""
+    """How a figure was made; each table adds what it measured. It is kept as `results/<table>/<name>.json`.
+
+    No date: a repeated run writes the same record, apart from the times.
+    """
 
     table: str
-    dataset: str
-    network: str
-    criterion: str
-    treatment: str  # "none" where there is none
-    seed: int
-    epochs: int
-    paper_epochs: int  # more than epochs where the schedule was compressed
-    drops: list[int]
-    settings: dict[str, object]  # everything that training was told, also augmentation and the criterion's arguments
-    paper_error: float
-    error: float  # on the test set, outputs matched to classes on the training set
-    train_error: float
-    scores: dict[str, float]  # on the test set: nmi, ari, pair scores
-    seconds: float  # of training
+    settings: dict[str, object]  # everything that training was told
     cpu_seconds: float
     command: str
     likewise: str  # versions
@@ -51,60 +28,78 @@ class Record:
     cpu: str
     threads: int
 
-    @property
-    def name(self) -> str:
-        return run_name(self.dataset, self.network, self.criterion, self.treatment, self.seed, self.epochs)
+    if TYPE_CHECKING:  # a property of the records of most tables, and a field of others
+
+        @property
+        def name(self) -> str: ...
 
 
-class Kept(Protocol):
-    """A dataclass that is kept as `results/<table>/<name>.json`."""
-
-    __dataclass_fields__: ClassVar[dict[str, Any]]
-
-    @property
-    def table(self) -> str: ...
+class Entry(Protocol):
+    """What has a record once it was run."""
 
     @property
     def name(self) -> str: ...
 
 
-Kind = TypeVar("Kind", bound=Kept)
+SomeRecord = TypeVar("SomeRecord", bound=Record)
+SomeEntry = TypeVar("SomeEntry", bound=Entry)
+
+
+def run_missing(
+    entries: Iterable[SomeEntry],
+    results: Path,
+    table: str,
+    kind: type[SomeRecord],
+    run: Callable[[SomeEntry], SomeRecord],
+) -> Iterator[tuple[SomeRecord, Path, bool]]:
+    """Run each entry that has no record yet, and write its record; gives record, path and whether it ran."""
+    for entry in entries:
+        path = record_path(results, table, entry.name)
+        if path.exists():
+            yield read_record(path, kind), path, False
+        else:
+            record = run(entry)
+            yield record, write_record(results, record), True
 
 
 def record_path(results: Path, table: str, name: str) -> Path:
     return results / table / f"{name}.json"
 
 
-def write_record(results: Path, record: Kept) -> Path:
+def write_record(results: Path, record: Record) -> Path:
     """Write it, whole or not at all, and give its path."""
     path = record_path(results, record.table, record.name)
     write_json(path, asdict(record))
     return path
 
 
-def read_records(results: Path, table: str, kind: type[Kind]) -> list[Kind]:
+def read_records(results: Path, table: str, kind: type[SomeRecord]) -> list[SomeRecord]:
     """Every record of a table, by name; an empty list where there is none."""
     return [read_record(path, kind) for path in sorted((results / table).glob("*.json"))]
 
 
-def read_record(path: Path, kind: type[Kind]) -> Kind:
+def read_record(path: Path, kind: type[SomeRecord]) -> SomeRecord:
     """The record in a file; a field with a default may be missing there, in a record that is older than the field."""
-    remedy = "Delete the file and run its command again."
-    try:
-        content = json.loads(path.read_text(encoding="utf-8"))
-    except (json.JSONDecodeError, UnicodeDecodeError) as error:
-        raise InputError(f"{path}: not a JSON file ({error}). {remedy}") from None
-    if not isinstance(content, Mapping):
-        raise InputError(f"{path}: a record must be a JSON object. {remedy}")
-    types = {field.name: KINDS[str(field.type).partition("[")[0]] for field in fields(kind)}
+    remedy = "delete the file and run its command again"
+    content = read_json(path)
+    types = {name: form_of(hint) for name, hint in get_type_hints(kind).items()}
     required = {field.name for field in fields(kind) if field.default is field.default_factory is MISSING}
-    for name, allowed in types.items():
-        if name not in content:
-            if name in required:
-                raise InputError(f"{path}: {name} is missing. {remedy}")
-        elif not isinstance(content[name], allowed):
-            raise InputError(f"{path}: {name} cannot be {content[name]!r}. {remedy}")
+    there = required | {*content} if isinstance(content, Mapping) else required
+    check_record(content, {name: form for name, form in types.items() if name in there}, path, remedy)
     for name in content:
         if name not in types:
-            raise InputError(f"{path}: unknown key {name}. {remedy}")
+            raise InputError(f"{path}: unknown key {name}; {remedy}.")
     return kind(**content)
+
+
+def form_of(hint: Any) -> Form:
+    """What JSON may hold for a field of this type.
+
+    >>> form_of(float | None), form_of(list[int]), form_of(dict[str, float])
+    ((<class 'float'>, None), [<class 'int'>], <class 'dict'>)
+    """
+    if get_origin(hint) in (Union, UnionType):
+        return tuple(form_of(each) for each in get_args(hint))
+    if get_origin(hint) is list:
+        return [form_of(get_args(hint)[0])]
+    return None if hint is NoneType else get_origin(hint) or hint

@@ -17,7 +17,7 @@ from likewise.errors import InputError
 from likewise.evaluation import accuracy
 from likewise.networks import build
 from likewise.paper.markdown import machines, notes, table
-from likewise.paper.records import read_record, read_records, record_path, write_record
+from likewise.paper.records import Record, read_records, record_path, run_missing
 from likewise.paper.table4_entries import TABLE4, Aim, SemiEntry, SemiRecipe, entry_name, semi_recipes
 from likewise.storage.machine import machine
 from likewise.storage.records import read_json, write_json
@@ -26,11 +26,10 @@ from likewise.training import FewLabelsLearned, Pile, learn_few_labels
 from likewise.training.labelled import count_outputs, logits_of
 
 
-@dataclass(frozen=True)
-class SemiRecord:
-    """Errors are in %, of the test set. No date: a repeated run writes the same record, apart from the times."""
+@dataclass(frozen=True, kw_only=True)
+class SemiRecord(Record):
+    """Errors are in %, of the test set; `settings` are those of the last stage, `cpu_seconds` of all stages."""
 
-    table: str
     dataset: str
     network: str
     labels: int
@@ -39,19 +38,12 @@ class SemiRecord:
     epochs: int  # of the second stage
     recipe_epochs: int  # more than epochs where the schedule was compressed
     supervised_epochs: int
-    settings: dict[str, object]  # everything that the last stage was told
     paper_error: float | None
     error: float
     supervised_error: float  # after the first stage
     fewest: int  # labels of the class that has fewest
     seconds: float  # of all stages that led here, the supervised one too
-    cpu_seconds: float
     supervised_cpu_seconds: float
-    command: str
-    likewise: str  # versions
-    torch: str
-    cpu: str
-    threads: int
 
     @property
     def name(self) -> str:
@@ -64,13 +56,11 @@ def run_semi_entries(
     """Run each entry that has no record yet, resuming what was begun; gives record, path and whether it ran."""
     waiting = [entry for entry in entries if not record_path(results, TABLE4, entry.name).exists()]
     sets = {name: load(name, data) for name in {entry.recipe.dataset for entry in waiting}}
-    for entry in entries:
-        path = record_path(results, TABLE4, entry.name)
-        if entry not in waiting:
-            yield read_record(path, SemiRecord), path, False
-            continue
-        record = run_semi_entry(entry, sets[entry.recipe.dataset], runs / TABLE4 / entry.folder)
-        yield record, write_record(results, record), True
+
+    def run(entry: SemiEntry) -> SemiRecord:
+        return run_semi_entry(entry, sets[entry.recipe.dataset], runs / TABLE4 / entry.folder)
+
+    return run_missing(entries, results, TABLE4, SemiRecord, run)
 
 
 def run_semi_entry(entry: SemiEntry, data: DataSet, run: Path) -> SemiRecord:

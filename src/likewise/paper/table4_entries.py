@@ -136,7 +136,7 @@ class SemiEntry:
 
     @property
     def folder(self) -> str:
-        """Of the run: all methods of a split have the same, for they share the supervised stage."""
+        """Of the run: all methods of a split have the same, because they share the supervised stage."""
         return f"{self.recipe.name}-split{self.split}-{self.n_epochs}ep"
 
     @property

@@ -12,7 +12,7 @@ from typing import Any
 
 from likewise.evaluation import accuracy, confusion, match_outputs, nmi
 from likewise.paper.markdown import machines, notes, table
-from likewise.paper.records import read_record, read_records, record_path, write_record
+from likewise.paper.records import Record, read_records, run_missing
 from likewise.paper.transfer_entries import (
     EARLY_STOPPED,
     TABLE2,
@@ -26,18 +26,16 @@ from likewise.storage.machine import machine
 from likewise.storage.records import read_json, write_json
 
 
-@dataclass(frozen=True)
-class TransferRecord:
-    """ACC in %; means are over the piles. No date: a repeated run writes the same, apart from the times."""
+@dataclass(frozen=True, kw_only=True)
+class TransferRecord(Record):
+    """ACC in %; means are over the piles. `cpu_seconds` are of the method, on all piles."""
 
-    table: str
     name: str
     recipe: str
     method: str
     classes: str  # "true" or "100"
     part: str  # evaluation, or validation: five of the background alphabets, whose similarity is learned on the others
     seed: int
-    settings: dict[str, object]
     paper: dict[str, float]
     acc: float
     nmi: float
@@ -45,12 +43,6 @@ class TransferRecord:
     quality: dict[str, float | None]  # of the similarity: precision and recall of "same" and of "different"
     piles: list[dict[str, Any]]
     similarity_cpu_seconds: float  # of the network that all methods of the recipe share
-    cpu_seconds: float  # of the method, on all piles
-    command: str
-    likewise: str  # versions
-    torch: str
-    cpu: str
-    threads: int
 
 
 def run_transfer_entries(
@@ -58,18 +50,17 @@ def run_transfer_entries(
 ) -> Iterator[tuple[TransferRecord, Path, bool]]:
     """Run each entry that has no record yet, a pile after another; gives record, path and whether it ran."""
     tasks: dict[str, tuple[Task, Learned]] = {}  # all methods of a recipe share what was learned
-    for entry in entries:
-        path = record_path(results, entry.recipe.table, entry.name)
-        if path.exists():
-            yield read_record(path, TransferRecord), path, False
-            continue
+
+    def run(entry: TransferEntry) -> TransferRecord:
         folder = runs / entry.recipe.table / entry.similarity_name
         if entry.similarity_name not in tasks:
             task = transfer_task(entry.recipe, entry.part, data)
             tasks[entry.similarity_name] = task, timed_learning(entry, task, folder, backbone)
         task, learned = tasks[entry.similarity_name]
-        record = run_transfer_entry(entry, learned, task, runs / entry.recipe.table / entry.name, folder)
-        yield record, write_record(results, record), True
+        return run_transfer_entry(entry, learned, task, runs / entry.recipe.table / entry.name, folder)
+
+    for entry in entries:
+        yield from run_missing([entry], results, entry.recipe.table, TransferRecord, run)
 
 
 def timed_learning(entry: TransferEntry, task: Task, folder: Path, backbone: Path | None) -> Learned:

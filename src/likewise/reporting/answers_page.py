@@ -15,7 +15,7 @@ from likewise.estimators import PairClassifier
 from likewise.estimators.wrong_answers import mixed_up
 from likewise.evaluation import Calibration, PairAccuracy, calibration, hard_answers, pair_accuracy, share_interval
 from likewise.pairs import Pairs
-from likewise.pairs.credible_words import mixed_up_in_words, wrong_in_words
+from likewise.pairs.credible import mixed_up_in_words, wrong_in_words
 from likewise.reporting.classes import ClassifiedItems, class_table
 from likewise.reporting.confusion_matrix import Comparison
 from likewise.reporting.curves import History, held_out_section

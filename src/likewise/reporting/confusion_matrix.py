@@ -13,8 +13,7 @@ from matplotlib.figure import Figure
 
 from likewise.evaluation import confusion as count_outputs
 from likewise.evaluation import match_outputs
-from likewise.reporting.drawing import svg
-from likewise.reporting.palette import LIGHT
+from likewise.reporting.drawing import LIGHT, svg
 
 MOST_NUMBERS = 20  # outputs or classes beyond which a confusion matrix shows colours alone
 LONGEST_NAME = 3  # letters of a class name that fit above a column; longer names are turned

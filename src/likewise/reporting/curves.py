@@ -14,10 +14,9 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.ticker import MaxNLocator
 
-from likewise.reporting.drawing import WIDE, Size, both_sizes, frame, legend, new_figure, percent
-from likewise.reporting.palette import LIGHT, learner_colour
+from likewise.reporting.drawing import LIGHT, WIDE, Size, both_sizes, frame, learner_colour, legend, new_figure, percent
 
-History = Sequence[Mapping[str, object]]  # one row an epoch: numbers by name, and perhaps the stage in words
+History = Sequence[Mapping[str, object]]  # one row per epoch: numbers by name, and perhaps the stage in words
 
 STAGES = dict.fromkeys(("unlabelled", "stage 2"), "unlabelled items join")  # what the rule at its start says
 
@@ -92,7 +91,7 @@ def answers_curve(history: History, *, size: Size = WIDE, held_out: str = "answe
 
 
 def stages_curve(histories: Mapping[str, History], *, size: Size = WIDE) -> Figure:
-    """The training loss of each stage in a panel of its own, for the losses of different tasks cannot be compared.
+    """The training loss of each stage in a panel of its own, because the losses of different tasks cannot be compared.
 
     >>> figure = stages_curve({"Similarity": [{"epoch": 1, "loss": 0.3}], "Classifier": [{"epoch": 1, "loss": 2.0}]})
     >>> [axes.get_title(loc="left") for axes in figure.axes]

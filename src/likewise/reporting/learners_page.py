@@ -20,8 +20,8 @@ from likewise.reporting.classes import (
 )
 from likewise.reporting.confusion_matrix import class_name, confusion_matrix, output_order
 from likewise.reporting.curves import learners_section
+from likewise.reporting.drawing import learner_colour
 from likewise.reporting.page import Card, count, write_page
-from likewise.reporting.palette import learner_colour
 from likewise.reporting.previews import Preview, Previews, check_previews, preview
 
 MOST_DISAGREEMENTS = 36  # items shown where learners differ
@@ -241,7 +241,7 @@ def _check(
         columns = learner.confusion.shape[1]
         if columns != len(class_names) or np.max(learner.matching, initial=-1) >= columns:
             raise InputError(
-                f"{learner.name}: confusion and matching must speak of the {len(class_names)} named classes, "
+                f"{learner.name}: confusion and matching must be about the {len(class_names)} named classes, "
                 f"got {columns} columns and classes up to {np.max(learner.matching, initial=-1)}."
             )
     check_previews(previews, len(labels))

@@ -10,7 +10,7 @@ from typing import NamedTuple
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
 from likewise.evaluation import wilson
-from likewise.reporting.palette import DARK, LIGHT, channels
+from likewise.reporting.drawing import DARK, LIGHT, channels
 from likewise.storage.atomic_files import write_atomically
 
 DASH = "\N{EN DASH}"

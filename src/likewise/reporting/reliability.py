@@ -9,8 +9,7 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
 from likewise.evaluation import Calibration, wilson
-from likewise.reporting.drawing import WIDE, Size, frame, legend, new_figure, percent
-from likewise.reporting.palette import LIGHT
+from likewise.reporting.drawing import LIGHT, WIDE, Size, frame, legend, new_figure, percent
 
 
 @dataclass(frozen=True)

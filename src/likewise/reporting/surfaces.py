@@ -23,8 +23,8 @@ from numpy.typing import NDArray
 
 from likewise.errors import InputError
 from likewise.landscape import LOSSES, Surface
+from likewise.reporting.drawing import LIGHT
 from likewise.reporting.page import write_page
-from likewise.reporting.palette import LIGHT
 from likewise.storage.atomic_files import write_atomically
 
 Floats = NDArray[np.float64]
@@ -32,7 +32,7 @@ Floats = NDArray[np.float64]
 # Low is dark green and high is yellow, as in the paper.
 COLOURS = ("#0b3d2e", "#14694a", "#3f9a5f", "#8cc06d", "#d3dd7a", "#fff3a3")
 LEVELS = 14  # of the contours
-MOST_QUADS = 46  # a side, of a surface: more edges than that run into each other; contours have all points
+MOST_QUADS = 46  # per side of a surface: more edges would run into each other; contours have all points
 DROP = 1.25  # how far below the surface its contours lie, in heights of the surface
 WIDTH, HEIGHT, HEADING = 3.9, 4.2, 0.62  # inches: of a panel, and of what stands above it
 CORNERS = ((0.0, 0.0), (1.0, 0.0), (0.0, 1.0))  # where the solutions of a mutual projection are

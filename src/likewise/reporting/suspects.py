@@ -12,13 +12,13 @@ from numpy.typing import NDArray
 from likewise.errors import InputError
 from likewise.evaluation import hard_answers
 from likewise.pairs import Pairs
-from likewise.pairs.credible import suspects_among
-from likewise.pairs.credible_words import (
+from likewise.pairs.credible import (
     MOST_LISTED,
     UNNAMED,
     names_of,
     rate_in_words,
     share_in_words,
+    suspects_among,
     verdict_on,
     wrong_in_words,
 )

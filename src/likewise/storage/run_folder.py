@@ -65,7 +65,7 @@ def finished_stages(run: Path) -> dict[str, Any]:
 
 
 def write_history(path: Path, history: Sequence[Mapping[str, object]]) -> None:
-    """Write one row an epoch; the columns are those of all rows, in the order they first appear."""
+    """Write one row per epoch; the columns are those of all rows, in the order they first appear."""
     text = io.StringIO()
     table = csv.DictWriter(text, list(dict.fromkeys(name for row in history for name in row)), lineterminator="\n")
     table.writeheader()
@@ -75,7 +75,12 @@ def write_history(path: Path, history: Sequence[Mapping[str, object]]) -> None:
 
 def write_model(path: Path, network: nn.Module) -> str:
     """Write the weights and buffers alone, by their names in the network; gives the SHA-256 of the file."""
-    content = save(network_tensors(network), {"format": "pt"})
+    return write_tensors(path, network_tensors(network))
+
+
+def write_tensors(path: Path, tensors: Mapping[str, Tensor]) -> str:
+    """Write tensors by their names; gives the SHA-256 of the file."""
+    content = save({name: stored(value) for name, value in tensors.items()}, {"format": "pt"})
     write_atomically(path, content)
     return hashlib.sha256(content).hexdigest()
 

@@ -3,13 +3,12 @@
 from likewise.storage.records import read_json, write_json
 from likewise.storage.run_folder import write_model
 from likewise.training.answers import Learned, learn_answers
-from likewise.training.batches import Augment, Batch, Batches, TensorBatches
+from likewise.training.batches import Augment, Batch, Batches, LoaderBatches, TensorBatches
 from likewise.training.discovery import learn_consensus, mean_probabilities, prototype_classifier
 from likewise.training.few_labels import FewLabelsLearned, learn_few_labels
 from likewise.training.holding_out import hold_out
 from likewise.training.judging import answer_loss
-from likewise.training.labelled import Measured, measure, train_labelled
-from likewise.training.loader import LoaderBatches
+from likewise.training.labelled import Measurement, measure, train_labelled
 from likewise.training.loop import Evaluate, OnEpoch, TrainingResult, train
 from likewise.training.optimizers import MakeOptimizer
 from likewise.training.orders import LEAST_STEPS, AnswerOrder, ClassOrder
@@ -35,7 +34,7 @@ __all__ = [
     "Learned",
     "LoaderBatches",
     "MakeOptimizer",
-    "Measured",
+    "Measurement",
     "Objective",
     "OnEpoch",
     "Pile",

@@ -1,6 +1,6 @@
 """The checkpoint: weights, optimizer and the place in the run, in one safetensors file, whole or not there at all.
 
-The one before it is kept as checkpoint.previous.safetensors: a run goes on from there, to the same bits, where the last
+The one before it is kept as checkpoint.previous.safetensors: a run resumes from there, to the same bits, where the last
 one is damaged. A CRC-32 of all that a file says, names, shapes and numbers, is in it and is checked before it is used.
 
 Names: "network.<name>", "best.<name>" (the weights of the best epoch, where one is looked for), "optimizer.<position of
@@ -37,7 +37,7 @@ from likewise.training.optimizers import OF_SETTINGS, optimizer_numbers, optimiz
 from likewise.training.settings import with_defaults
 
 
-# What an epoch's training pass adds up: the loss, the items, and which outputs met which classes.
+# What the training pass of an epoch sums: the loss, the items, and which outputs met which classes.
 @dataclass
 class Tally:
     """Running sums of one epoch, all on the CPU; class labels are only counted here, never trained on.
@@ -79,7 +79,7 @@ class Tally:
 VERSION = 2  # the first had a checksum of the tensors alone, and is still read
 
 
-class Damaged(Exception):
+class DamagedCheckpoint(Exception):
     """No checkpoint, or not as it was written; the text says how that shows."""
 
 
@@ -108,7 +108,7 @@ class State:
 def save_checkpoint(
     path: Path, state: State, network: nn.Module, optimizer: Optimizer, about: Mapping[str, object]
 ) -> None:
-    """Write the checkpoint; `about` is what a later run must have in common with this one to go on from it."""
+    """Write the checkpoint; `about` is what a later run must have in common with this one to resume from it."""
     tensors = {f"network.{name}": value for name, value in network_tensors(network).items()}
     tensors |= {f"best.{name}": value for name, value in state.best.items()}
     tensors |= {f"optimizer.{name}": stored(value) for name, value in optimizer_tensors(optimizer).items()}
@@ -139,7 +139,7 @@ def restore_previous(path: Path) -> bool:
             continue
         try:
             _read(file)
-        except Damaged as damage:
+        except DamagedCheckpoint as damage:
             damages.append(f"{file} is damaged ({damage})")
             continue
         if damages:
@@ -159,7 +159,7 @@ def load_checkpoint(
     """Put network and optimizer where the checkpoint was written, and return the state; the file is checked first."""
     try:
         facts, tensors = _read(path)
-    except Damaged as damage:
+    except DamagedCheckpoint as damage:
         raise InputError(f"{path} is damaged ({damage}); delete it to begin the run again.") from damage
     if facts["version"] not in (1, VERSION):
         raise InputError(f"{path} has format version {facts['version']}, not {VERSION}; use another run folder.")
@@ -193,9 +193,9 @@ def _read(path: Path) -> tuple[dict[str, Any], dict[str, Tensor]]:
     except OSError as error:  # safetensors does not say of which file
         raise OSError(error.errno or errno.EIO, error.strerror or str(error), str(path)) from error
     except (SafetensorError, KeyError, TypeError, ValueError, RecursionError) as error:
-        raise Damaged(f"it cannot be read: {error}") from error
+        raise DamagedCheckpoint(f"it cannot be read: {error}") from error
     if not sound:
-        raise Damaged("its checksum does not fit")
+        raise DamagedCheckpoint("its checksum does not fit")
     return facts, tensors
 
 

@@ -1,8 +1,8 @@
 """Learn from a few labels and all items, in two stages (section 5.4 of the paper).
 
 1. Supervised: cross-entropy on the labelled items alone, the same for every method.
-2. The method: it goes on from there with all items, by alpha L_sup + beta L_reg. SPN-MCL trains its similarity network
-   in between, on the labelled items, from the features that the first stage found.
+2. The method: it continues from there with all items, by alpha L_sup + beta L_reg. SPN-MCL trains its similarity
+   network in between, on the labelled items, from the features that the first stage found.
 """
 
 from __future__ import annotations
@@ -107,7 +107,14 @@ class Stages:
     ) -> TrainingResult:
         pile = self.pile
         batches = TensorBatches(
-            pile.inputs, self.labels, settings.batch_size, mean=pile.mean, std=pile.std, augment=augment, order=order
+            pile.inputs,
+            self.labels,
+            settings.batch_size,
+            mean=pile.mean,
+            std=pile.std,
+            augment=augment,
+            order=order,
+            views=pile.views if number == 2 else None,
         )
         self.names.append(name)
         return train(

@@ -19,9 +19,8 @@ from likewise.errors import InputError
 from likewise.storage.atomic_files import is_writer
 from likewise.storage.records import as_json, read_json, write_json
 from likewise.storage.run_folder import lock_folder, network_tensors, write_history, write_model
-from likewise.training.batches import Batch, Batches
+from likewise.training.batches import Batch, Batches, LoaderBatches
 from likewise.training.checkpoint import State, Tally, load_checkpoint, restore_previous, save_checkpoint
-from likewise.training.loader import LoaderBatches
 from likewise.training.optimizers import (
     OF_SETTINGS,
     MakeOptimizer,
@@ -56,7 +55,7 @@ class TrainingResult:
     (3, np.int64(20))
     """
 
-    history: list[dict[str, float]]  # one row an epoch
+    history: list[dict[str, float]]  # one row per epoch
     settings: Settings  # as used: precision and device are no longer "auto"
     seconds: float
     cpu_seconds: float
@@ -112,7 +111,7 @@ def train(
     where it is at `settings.learning_rate`, a group is at the rate that it was made with.
 
     The folder holds config.json, history.csv, checkpoint.safetensors, the checkpoint before it and, at the end,
-    model.safetensors and metrics.json. Calling `train` again with the same arguments goes on from the last checkpoint
+    model.safetensors and metrics.json. Calling `train` again with the same arguments resumes from the last checkpoint
     that is sound to the same weights and history, bit for bit; a finished run returns its result at once.
 
     A part of the network that is in evaluation mode stays in it, as one freezes a backbone with `backbone.eval()`: its
@@ -122,7 +121,7 @@ def train(
 
     In a job of several processes (see `likewise.distributed.join`) all of them call `train` alike. Each has its rows of
     every batch, the loss and the steps are those of the whole batch, and the first process alone writes to the folder,
-    which all must be able to read. Such a run may go on with another number of processes.
+    which all must be able to read. Such a run may resume with another number of processes.
 
     >>> from likewise.networks import build
     >>> from likewise.supervision import label_objective
@@ -277,7 +276,7 @@ def _write_results(job: Job, run: Path, state: State) -> None:
 
 
 def _interrupted(job: Job, place: str) -> Interrupted:
-    how = "run the same command again to resume" if job.run else "nothing was saved, for there is no run folder"
+    how = "run the same command again to resume" if job.run else "nothing was saved, because there is no run folder"
     return Interrupted(f"Stopped after {place}; {how}.")
 
 

@@ -33,7 +33,7 @@ MOST_ITEMS = 10_000  # of an epoch: the time of learning follows what was told, 
 
 
 class AnswerOrder:
-    """Both items of answered pairs and, for the rest of a batch, any items; each item once, then once a further view.
+    """Both items of answered pairs and, for the rest of a batch, any items; each item once, then once per further view.
 
     The answers come in a random order, all of them before any comes again, and so do the items. An epoch has as many
     batches as it takes to see every item once, or 10,000 of them.
@@ -90,7 +90,7 @@ class ClassOrder:
         if items < 2 or classes < 2:
             raise InputError(f"A batch needs two classes of two items or more, got {classes} of {items}.")
         if max(len(rows) for rows in self.members) < 2:
-            raise InputError("No class has two items, so that nothing is the same; label more items.")
+            raise InputError("No class has two items, so no pair is the same; label more items.")
         self.classes, self.items, self.seed = min(classes, len(self.members)), items, seed
         self.steps = max(least_steps, math.ceil(int(known.sum()) / (self.classes * items)))
 
@@ -150,3 +150,32 @@ class FewLabelsOrder:
         items = shuffled_steps(self.n_items, epoch, self.steps, self.b, seed=self.seed, which=1)
         drawn = zip(self.labelled[told], items, strict=True)
         return [torch.cat([few, any_items.repeat(self.views)]) for few, any_items in drawn]
+
+
+class IncrementOrder:
+    """The items of new answers and of as many old ones, in batches; all of a kind come before any comes again.
+
+    >>> order = IncrementOrder(torch.tensor([[4, 5], [6, 7], [8, 9]]), torch.tensor([[0, 1], [2, 3]]), batch_size=8)
+    >>> [chunk.tolist() for chunk in order.chunks(0)]
+    [[0, 1, 2, 3, 6, 7, 8, 9], [0, 1, 2, 3, 4, 5, 8, 9]]
+    """
+
+    def __init__(self, new: Tensor, old: Tensor, batch_size: int, *, seed: int = 0) -> None:
+        """`new` and `old` hold the items of each answer, (m, 2), or of each label, (m, 1)."""
+        self.new, self.old, self.seed = new, old, seed
+        half = max(1, batch_size // (2 * new.shape[1]))
+        self.n_new, self.n_old = min(half, len(new)), min(half, len(old))
+        if len(torch.unique(torch.cat([new.flatten(), old.flatten()]))) < 2:
+            raise InputError("One item alone says nothing about same or different; give two or more.")
+
+    def __len__(self) -> int:
+        return math.ceil(len(self.new) / self.n_new)
+
+    def chunks(self, epoch: int) -> list[Tensor]:
+        parts = [(self.new, self.n_new, 0), (self.old, self.n_old, 1)]
+        rows = [
+            part[shuffled_steps(len(part), epoch, len(self), n, seed=self.seed, which=which)].flatten(1)
+            for part, n, which in parts
+            if n
+        ]  # (steps, items) of each
+        return [torch.unique(items) for items in torch.cat(rows, dim=1)]

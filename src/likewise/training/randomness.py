@@ -52,7 +52,7 @@ def seed_all(*numbers: int) -> None:
 def reproducible() -> Iterator[None]:
     """Deterministic algorithms inside, and the caller's global generators as they were afterwards.
 
-    Where torch has no deterministic kernel it warns and goes on. On the CPU this matters too: the gradient of
+    Where torch has no deterministic kernel it warns and continues. On the CPU this matters too: the gradient of
     indexing a large tensor is summed by racing threads otherwise. NVIDIA's cuBLAS also wants the variable
     `CUBLAS_WORKSPACE_CONFIG=:4096:8` set before Python starts.
     """

@@ -81,7 +81,7 @@ def _require(condition: bool, name: str, expected: str, settings: Settings) -> N
         raise InputError(f"{name} must be {expected}, got {getattr(settings, name)!r}.")
 
 
-# config.json: what a run was told and what was settled at its start, kept and compared whenever it goes on.
+# config.json: the settings of a run and what was decided at its start, compared whenever the run resumes.
 def resolve_settings(
     run: Path | None, settings: Settings, config: Mapping[str, object], network: nn.Module
 ) -> Settings:
@@ -98,7 +98,7 @@ def resolve_settings(
         precision = "float32" if settings.precision == "auto" else settings.precision
         record = {**told, "device": str(device), "precision": precision}
         record |= {"likewise": __version__, "torch": torch.__version__, "threads": torch.get_num_threads()}
-        record["processes"] = world().size  # it may go on with more or fewer
+        record["processes"] = world().size  # it may resume with more or fewer
         if path is not None:
             write_json(path, record)
     return dataclasses.replace(settings, device=str(device), precision=record["precision"])

@@ -8,20 +8,23 @@ import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from types import FrameType
+from typing import TYPE_CHECKING
 
 import torch
 from torch import Tensor, nn
 
 from likewise.distributed import gather_batch, world
 from likewise.errors import InputError
-from likewise.training.batches import Batch
-from likewise.training.settings import Settings
+
+if TYPE_CHECKING:
+    from likewise.training.batches import Batch
+    from likewise.training.settings import Settings
 
 Handler = Callable[[int, FrameType | None], object] | int
 
 
 class Interrupted(KeyboardInterrupt):
-    """Training was stopped by Ctrl-C after a whole step; the message says how to go on."""
+    """Training was stopped by Ctrl-C after a whole step; the message says how to resume."""
 
 
 class StopRequest:
@@ -70,7 +73,7 @@ def _sigint(handler: Handler) -> Iterator[Handler]:
 
 # A loss or a weight that is no longer a number: stop at once, and say where and why.
 class Diverged(InputError):
-    """Training cannot go on; the last good checkpoint is kept."""
+    """Training cannot continue; the last good checkpoint is kept."""
 
 
 def check_loss(loss: float, logits: Tensor, batch: Batch, settings: Settings, place: str) -> None:

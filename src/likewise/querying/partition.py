@@ -1,0 +1,137 @@
+"""Atoms joined into classes, by their links and by the answers about them.
+
+    join the two groups p, q with the greatest   odds(x_pq) + sum_{i in p, j in q} w_ij,    as long as it is above 0
+
+    x_pq = log((links between p and q + 1) / (g times as many as chance would have + 1)),     odds(x) = a x
+
+Chance gives d_p d_q / D links, with the degrees d_p and all links D; g is the resolution of modularity (Reichardt and
+Bornholdt, 2006), and the 1 keeps small groups from being sure. w_ij is the log-odds of an answer. a and g are guesses at
+first, that answers correct (`calibration.py`). So every join that was made, and every one that was not, has a probability.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from likewise.clustering.constraints import Floats, Ints
+from likewise.querying.view import View
+
+SUREST = 5.0  # the log-odds that links alone reach at most
+
+
+@dataclass(frozen=True)
+class Scale:
+    """The slope a and the resolution g."""
+
+    slope: float
+    resolution: float
+
+    def odds(self, links: Floats, chance: Floats) -> Floats:
+        """That two groups are one class, as a logarithm; of links and of what chance would have."""
+        odds = self.slope * strength(links, chance, self.resolution)
+        return np.where(odds > 0, SUREST * np.tanh(odds / SUREST), odds)
+
+
+def strength(links: Floats, chance: Floats, resolution: float | Floats) -> Floats:
+    """x"""
+    return np.asarray(np.log((links + 1) / (resolution * chance + 1)))
+
+
+@dataclass(frozen=True, eq=False)
+class Partition:
+    cluster: Ints  # (M,) of each atom
+    n_clusters: int
+    left: Ints  # (J,) the nodes that each join made one: atoms are 0 ... M - 1, the t-th join is M + t
+    right: Ints
+    odds: Floats  # (J,) of each join, answers and all
+    links: Floats  # (J, 2) between its sides, and what chance would have
+    small: Floats  # (J,) the size of its smaller side
+    root: Ints  # (K,) the node of each cluster
+    between: Floats  # (K, K) log-odds that two clusters are one class
+    prior: Floats  # (K, K) likewise, without answers
+    apart: Floats  # (K, K, 2) links of two clusters, and what chance would have
+    sizes: Floats  # (K,)
+
+    def atoms_of(self, node: int) -> Ints:
+        """The atoms under a node of the tree."""
+        m, stack, atoms = len(self.cluster), [node], []
+        while stack:
+            each = stack.pop()
+            if each < m:
+                atoms.append(each)
+            else:
+                stack += [int(self.left[each - m]), int(self.right[each - m])]
+        return np.array(sorted(atoms), dtype=np.int64)
+
+    def links_between(self, atoms: Ints) -> Floats:
+        """(m, 2) Links and chance between the groups of two atoms (m, 2): where they were joined, or of their clusters."""
+        x = self.apart[tuple(self.cluster[atoms].T)]
+        parent = np.full(len(self.cluster) + len(self.left), -1)
+        steps = np.arange(len(self.left)) + len(self.cluster)
+        parent[self.left], parent[self.right] = steps, steps
+        for row in np.flatnonzero(self.cluster[atoms[:, 0]] == self.cluster[atoms[:, 1]]):
+            a, b = map(int, atoms[row])
+            while a != b:  # a later join has a higher number
+                a, b = (int(parent[a]), b) if a < b else (a, int(parent[b]))
+            if a >= len(self.cluster):  # not one atom
+                x[row] = self.links[a - len(self.cluster)]
+        return np.asarray(x)
+
+
+def partition(view: View, scale: Scale, said: Floats, least: float = 0.0) -> Partition:
+    """The classes, from the summed log-odds of the answers (M, M) between atoms."""
+    m, total = view.n_atoms, max(float(view.degree.sum()), 1e-12)
+    links, degree, sizes, said = view.links.copy(), view.degree.copy(), view.sizes.copy(), said.copy()
+    value = scale.odds(links, np.outer(degree, degree) / total) + said
+    np.fill_diagonal(value, -np.inf)
+    node, alive, rows = np.arange(m), np.ones(m, dtype=np.bool_), np.arange(m)
+    best = value.argmax(axis=1)
+    top = value[rows, best]
+    joins: list[tuple[int, int, float, float]] = []
+    between: list[tuple[float, float]] = []
+    for step in range(m - 1):
+        a = int(top.argmax())
+        b = int(best[a])
+        if value[a, b] <= least:
+            break
+        a, b = min(a, b), max(a, b)
+        joins.append((int(node[a]), int(node[b]), float(value[a, b]), min(sizes[a], sizes[b])))
+        between.append((links[a, b], degree[a] * degree[b] / total))
+        for table in (links, said):
+            table[a] += table[b]
+            table[:, a] += table[:, b]
+        degree[a] += degree[b]
+        sizes[a] += sizes[b]
+        alive[b], node[a] = False, m + step
+        row = scale.odds(links[a], degree[a] * degree / total) + said[a]
+        row[~alive] = row[a] = -np.inf
+        value[a] = value[:, a] = row
+        value[b] = value[:, b] = -np.inf
+        stale = np.flatnonzero(alive & ((best == a) | (best == b)))
+        best[stale] = value[stale].argmax(axis=1)
+        best[row > top] = a
+        best[a] = row.argmax()
+        top = value[rows, best]
+    roots = np.flatnonzero(alive)
+    cluster = np.empty(m, dtype=np.int64)
+    table = np.array(joins).reshape(-1, 4)
+    both = np.ix_(roots, roots)
+    found = Partition(
+        cluster=cluster,
+        n_clusters=len(roots),
+        left=table[:, 0].astype(np.int64),
+        right=table[:, 1].astype(np.int64),
+        odds=table[:, 2],
+        links=np.array(between).reshape(-1, 2),
+        small=table[:, 3],
+        root=node[roots],
+        between=value[both],
+        prior=value[both] - said[both],
+        apart=np.stack([links[both], np.outer(degree[roots], degree[roots]) / total], axis=2),
+        sizes=sizes[roots],
+    )
+    for number, root in enumerate(found.root):
+        cluster[found.atoms_of(int(root))] = number
+    return found
