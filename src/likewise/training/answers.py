@@ -210,25 +210,17 @@ def learn_answers(
         vectors, least = pile.inputs.ndim == 2, 0.0
         if vectors and n_items > looked_at:
             stages = learn_smoothly(learner, first, known, around)
-        elif vectors and clear:  # all are grouped, and no useful view of a vector is known
-            stages = []
+        elif vectors and clear:
+            stages = []  # all are grouped, and no useful view of a vector is known
         else:
-            stages, least = [learn_views(learner, first, known, clear)], -CHANCE
+            sound = clear and not isinstance(known, EvidenceKnowledge)  # there is more to lose than to gain
+            stages, least = [learn_views(learner, first, known, clear)], CHANCE if sound else -CHANCE
         for stage in stages:
             if learner.gain(stage.model, best.model) > least:
                 best = stage
-    return Learned(
-        inner(best.model),
-        best.history,
-        rate_of(best.model, flip),
-        made,
-        clear,
-        best is not first,
-        learner.seconds,
-        inner(first.model),
-        judgement,
-        confusion,
-    )
+    learned, rate, as_it_was = inner(best.model), rate_of(best.model, flip), inner(first.model)
+    kept, seconds = best is not first, learner.seconds
+    return Learned(learned, best.history, rate, made, clear, kept, seconds, as_it_was, judgement, confusion)
 
 
 def learn_groups(
