@@ -4,12 +4,12 @@
     volmaxdcc/bin/pip install .
     OMP_NUM_THREADS=1 volmaxdcc/bin/python benchmarks/volmaxdcc.py CHECKOUT --dataset mnist --experts 1
 
-CHECKOUT is a folder with the authors' repository (its src/our_model.py has the model); nothing of it is part of
-Likewise. The model and its loss are theirs: an MLP 784-512-512-10 with softmax, the matrix B, cross-entropy of
-<f_a, B f_b> against the soft answers, and the volume term. Training is as in their scripts: Adam at 1e-3, batches of
-128 pairs, 100 epochs. Two things are ours: the volume is that of the batch's items, as that of all 60,000 in every step
-takes hours, and the strength of the volume term is chosen by a tenth of the answers, which are held out; the model is
-then trained on all. The result is added to volmaxdcc.json beside this file.
+CHECKOUT is a folder with the authors' repository, github.com/ductri/VolMaxDCC (its src/our_model.py has the model);
+nothing of it is part of Likewise. The model and its loss are theirs: an MLP 784-512-512-10 with softmax, the matrix B,
+cross-entropy of <f_a, B f_b> against the soft answers, and the volume term. Training is as in their scripts: Adam at
+1e-3, batches of 128 pairs, 100 epochs. Two things are ours: the volume is that of the batch's items, as that of all
+60,000 in every step takes hours, and the strength of the volume term is chosen by a tenth of the answers, which are
+held out; the model is then trained on all. The result is added to volmaxdcc.json beside this file.
 """
 
 from __future__ import annotations

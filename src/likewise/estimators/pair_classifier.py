@@ -50,9 +50,10 @@ class PairClassifier(NetworkClassifier):
     group_first : whether to begin with groups of the items, on which geometry and answers agree. The network is taught
         these, then what it sees is grouped again. Random starts are made where the groups do not show the classes.
     unlabelled : whether a second stage uses the pairs that nobody answered, through pseudo-similarity; its outcome is
-        dropped where it is worse on held-out answers, by more than two standard errors. Vectors whose groups are clear
-        have no such stage; in a table of more than 10,000 of them it keeps the borders of classes away from items, once
-        with neighbours taken to be the same and once without, and what is worse is dropped.
+        dropped where it is worse on held-out answers, by more than two standard errors; and after clear groups, where
+        no answer looks wrong, unless it is better by as much. Vectors whose groups are clear have no such stage; in a
+        table of more than 10,000 of them it keeps the borders of classes away from items, once with neighbours taken to
+        be the same and once without, and what is worse is dropped.
     noise : how answers may be wrong. "auto": each annotator has rates of false "same" and false "different", and all
         answers are judged together with the network's outputs, in turns with the training; what follows from chains of
         answers is used only where none looks wrong. "annotators": the same rates, but each pair is judged alone.

@@ -62,7 +62,6 @@ WRONG_ANSWERS = 0.01  # a start with more of them is tried again: two of ten cla
 FIRST_FLIP = 0.1  # where the rate of wrong answers is learned, it begins here
 CHANCE = 2.0  # standard errors
 
-
 Turns = Literal["joint", "pairs", "confusion"]
 
 
@@ -213,22 +212,14 @@ def learn_answers(
         if vectors and n_items > looked_at:
             stages = learn_smoothly(learner, first, known, around)
         elif not (vectors and clear):  # no useful view of a vector is known: once all are grouped, that is all
-            stages, least = [learn_views(learner, first, known, clear)], -CHANCE
+            sound = clear and not isinstance(known, EvidenceKnowledge)  # there is more to lose than to gain
+            stages, least = [learn_views(learner, first, known, clear)], CHANCE if sound else -CHANCE
         for stage in stages:
             if learner.gain(stage.model, best.model) > least:
                 best = stage
-    return Learned(
-        inner(best.model),
-        best.history,
-        rate_of(best.model, flip),
-        made,
-        clear,
-        best is not first if stages else None,
-        learner.seconds,
-        inner(first.model),
-        judgement,
-        confusion,
-    )
+    learned, rate, as_it_was = inner(best.model), rate_of(best.model, flip), inner(first.model)
+    kept, seconds = best is not first if stages else None, learner.seconds
+    return Learned(learned, best.history, rate, made, clear, kept, seconds, as_it_was, judgement, confusion)
 
 
 def learn_groups(
