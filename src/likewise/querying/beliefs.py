@@ -95,8 +95,10 @@ class Beliefs:
             return np.zeros((1, 1))
         order = np.argsort(sizes, kind="stable")
         typical = sizes[order][np.searchsorted(np.cumsum(sizes[order]), sizes.sum() / 2)]  # of the class of most items
-        own = np.log(sizes / typical) + logsumexp(parts.prior, axis=1)  # the odds of being a class, before any answer
-        to = np.exp(parts.between - np.logaddexp(own, logsumexp(parts.between, axis=1))[:, None])
+        favour = np.minimum(np.log(sizes / typical), 0.0)  # of being part of a large class, and not of another part
+        own = np.log(sizes / typical) + logsumexp(parts.prior + favour, axis=1)  # of being a class, before any answer
+        to = parts.between + favour
+        to = np.exp(to - np.logaddexp(own, logsumexp(to, axis=1))[:, None])
         belongs = np.where(sizes[:, None] <= sizes, to, to.T)
         return np.asarray(
             np.maximum(1 / (1 + np.exp(-parts.between)), np.maximum(np.triu(belongs), np.triu(belongs).T))
