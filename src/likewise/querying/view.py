@@ -14,13 +14,15 @@ from scipy.sparse import csr_array
 
 from likewise.clustering.agglomeration import principal_rows, small_clusters
 from likewise.clustering.constraints import Floats, Ints
-from likewise.clustering.geometry import diffusion, members, nearest, shared_neighbours
+from likewise.clustering.geometry import diffusion, members, shared_neighbours
+from likewise.querying.neighbours import near_items
 
 NEIGHBOURS = 10
 COMPONENTS = 50  # principal ones, in which neighbours are near
 ATOM = 8  # items in one, about
 LEAST_ATOMS, MOST_ATOMS = 60, 250  # joining them takes the square of it
 PLACES = 30  # numbers that say where the walk puts an item
+SHARED = 0.5  # of an answer about an atom, by those around it
 CENTRAL = 3  # items of an atom that stand for it
 
 
@@ -47,6 +49,14 @@ class View:
     def degree(self) -> Floats:
         """(M,) Of each atom."""
         return np.asarray(self.links.sum(axis=1))
+
+    @cached_property
+    def like(self) -> Floats:
+        """(M, M) How an answer about an atom (column) is shared among it and the atoms around it; columns sum to 1."""
+        links = self.links - np.diag(np.diag(self.links))
+        total = links.sum(axis=0)
+        shared = np.where(total > 0, SHARED, 0.0)
+        return np.asarray(np.diag(1 - shared) + shared * links / np.where(total > 0, total, 1.0))
 
     @cached_property
     def sums(self) -> Floats:
@@ -85,7 +95,7 @@ def see(name: str, rows: Floats, seed: int) -> View:
         near = (np.arange(n)[:, None] + np.arange(1, min(NEIGHBOURS, n - 1) + 1)) % n
         return View(name, near, shared_neighbours(near), np.ones((n, 1)), np.zeros(n, dtype=np.int64), 1)
     rows = principal_rows(rows, seed)[:, :COMPONENTS]
-    near = nearest(rows, NEIGHBOURS)
+    near = near_items(rows, min(NEIGHBOURS, n - 1), seed)
     graph = shared_neighbours(near)
     places = diffusion(graph, min(n - 1, PLACES)) if n > 2 else np.eye(2)
     atom = small_clusters(places, int(np.clip(n // ATOM, min(n, LEAST_ATOMS), MOST_ATOMS)), 1, seed)
