@@ -238,7 +238,7 @@ class LabellingSession:
         return Asked(mode, tuple(there), rest, self.chooser.why, mode) if there and rest else None
 
     def _pair_from(self, choose: Callable[[], tuple[int, int] | None], person: str) -> Asked | None:
-        """The pair that the chooser gives, or the next one, where an item of it has vanished or its group is finished."""
+        """The pair that the chooser gives; the next one, where an item of it has vanished or is of a finished group."""
         exclude = self.leases.of_others(person)
         for _ in range(TRIED):
             with self._not_asking(exclude):
