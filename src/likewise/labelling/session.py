@@ -28,7 +28,7 @@ CANDIDATES, REPRESENTATIVES = 12, 6  # on one screen
 FEW = 4  # people at a time, for whom the page gets both branches of a question
 TRIED = 50  # pairs of the chooser, before there is nothing to ask
 REMEMBERED = 2000  # questions that were asked and may still be answered, for each person
-TOLD: dict[Answer, bool | None] = {"same": True, "different": False, "not sure": None}
+VOTES: dict[Answer, int] = {"same": 1, "different": -1, "not sure": 0, "withdrawn": 0}
 FOLLOWS = "It follows from your answer."
 SECOND = "It helps to tell how far answers can be relied on."
 
@@ -98,6 +98,7 @@ class LabellingSession:
         self.marks: list[Mark] = store.marks()
         self.elsewhere = 0  # events about items that are not here
         self.version = 0  # grows with every change
+        self._told: set[Pair] = set()  # pairs about which the chooser knows an answer
         self._number = 0  # of the last event that is known
         self._asking: dict[tuple[str, Mode], Asking] = {}
         self._questions: dict[str, dict[str, Asked]] = {}
@@ -150,11 +151,21 @@ class LabellingSession:
         for before in {*filter(None, (self.answer_of(event.annotator, pair), superseded))}:
             if self.answer_of(before.annotator, pair) is before:
                 del self.answers[pair][before.annotator]
-                self.chooser.withdraw(*pair)
         self.log[event.id] = event
         if event.answer != "withdrawn":
             self.answers.setdefault(pair, {})[event.annotator] = event
-            self.chooser.tell(*pair, TOLD[event.answer], annotator=event.annotator)
+        self._tell(pair)
+
+    def _tell(self, pair: Pair) -> None:
+        """Tell the chooser what most people say of a pair now; not sure, where as many say the other."""
+        given = [*self.answers.get(pair, {}).values()]
+        if pair in self._told:
+            self.chooser.withdraw(*pair)
+            self._told.discard(pair)
+        if given:
+            votes = sum(VOTES[event.answer] for event in given)
+            self.chooser.tell(*pair, votes > 0 if votes else None, annotator=given[-1].annotator)
+            self._told.add(pair)
 
     @property
     def n_answers(self) -> int:
