@@ -81,7 +81,7 @@ def label(
     people = read_people(annotators) if annotators else check_people([annotator or _account()], "--annotator")
     options = _fit_options(encoder=encoder, text=text, size=size, grey=grey, strict=strict, classes=classes, seed=seed)
     with _listen(host, port) as listening, create_store(store) as answers:
-        shown, names, X = _read(items, from_, encoder=encoder, text=text, size=size, grey=grey, strict=strict)
+        shown, names, X = read_items(items, from_, encoder=encoder, text=text, size=size, grey=grey, strict=strict)
         session = LabellingSession(
             shown, names, QuestionChooser(X, n_classes=classes, seed=seed), answers, overlap=overlap
         )
@@ -180,7 +180,7 @@ def _fit_options(**given: Any) -> list[str]:
     return options
 
 
-def _read(
+def read_items(
     items: Path, run: Path | None, *, encoder: str, text: str | None, size: int, grey: bool, strict: bool
 ) -> tuple[ShownItems, Sequence[str], NDArray[np.float32]]:
     """What the page shows of the items, their names, and what the chooser sees of them."""
