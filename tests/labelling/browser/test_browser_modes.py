@@ -16,9 +16,8 @@ Serve = Callable[..., Any]
 @pytest.fixture
 def answered(serve: Serve, labeller: Serve, digits: Any) -> Any:
     """The page after forty answers, all of them right."""
-    served, classes = serve(), digits[1]
-    pairs = np.random.default_rng(0).permutation(len(classes))[:80].reshape(-1, 2).tolist()
-    served.say([(i, j, bool(classes[i] == classes[j])) for i, j in pairs])
+    served = serve()
+    served.say_right(40, digits[1])
     ann = labeller(served)
     ann.counted(40)
     return ann
@@ -125,6 +124,7 @@ def test_groups_are_named_marked_and_merged(answered: Any) -> None:
     named = page.locator(".card", has_text="<b>noughts</b>")
     assert named.locator(".mark").all_text_contents() == ["pure", "finished"]
     assert named.locator("b").count() == 0  # text, not markup
+    assert page.locator(".card").last.locator(".name").text_content() == "<b>noughts</b>"  # finished ones come last
     page.reload()
     page.wait_for_selector(".card .name >> text=<b>noughts</b>")
 
