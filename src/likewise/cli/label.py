@@ -221,7 +221,7 @@ def _open_for_run(run: Path, items: Path) -> Any:
 
 
 def _learned(run: Path, given: Given, items: Path) -> NDArray[np.float32]:
-    """What a run's network sees in the items, and what it says of their classes, side by side."""
+    """What a run's network sees in the items."""
     import numpy as np
 
     from likewise.cli.items import check_shape
