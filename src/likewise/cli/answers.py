@@ -9,7 +9,7 @@ from uuid import UUID, uuid5
 
 import typer
 
-from likewise.cli.options import STORE
+from likewise.cli.options import PLACE, STORE
 from likewise.cli.places import check_file, writing
 from likewise.errors import InputError
 
@@ -47,15 +47,10 @@ def export(
 
 @app.command("import")
 def import_(
-    answers: Annotated[
-        Path,
-        typer.Argument(
-            help="The answers: a .csv or .parquet table with the columns left, right, same, and perhaps annotator."
-        ),
-    ],
-    store: Annotated[str, typer.Option(metavar="PATH|URL", help=STORE)],
+    table: Annotated[Path, typer.Argument(help="The answers: a .csv or .parquet table, as fit takes it.")],
+    store: Annotated[str, typer.Option(metavar=PLACE, help=STORE)],
     annotator: Annotated[
-        str, typer.Option(metavar="NAME", help="The annotator's name, where the file does not give one.")
+        str, typer.Option(metavar="NAME", help="The annotator, where the file names none.")
     ] = "import",
 ) -> None:
     """Add the answers of a file to a store.
@@ -66,8 +61,8 @@ def import_(
     from likewise.pairs.files import check_suffix
     from likewise.pairs.store import create_store
 
-    check_suffix(answers)
-    pairs = Pairs.read(answers)
+    check_suffix(table)
+    pairs = Pairs.read(table)
     events = _events(pairs, annotator)
     with create_store(store) as opened:
         before = len(opened.events())

@@ -21,6 +21,7 @@ from likewise.cli.items import (
     read_answers,
 )
 from likewise.cli.options import (
+    PLACE,
     Device,
     EncoderName,
     Grey,
@@ -96,8 +97,8 @@ def discover(
     pairs: Annotated[
         str | None,
         typer.Option(
-            metavar="PATH|URL",
-            help="The answers about the pile, if there are any: a .csv or .parquet table, or a store.",
+            metavar=PLACE,
+            help="The answers about the pile, a table or a store as fit takes it. They join in.",
             show_default=False,
         ),
     ] = None,

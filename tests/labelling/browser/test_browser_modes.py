@@ -124,6 +124,7 @@ def test_groups_are_named_marked_and_merged(answered: Any) -> None:
     named = page.locator(".card", has_text="<b>noughts</b>")
     assert named.locator(".mark").all_text_contents() == ["pure", "finished"]
     assert named.locator("b").count() == 0  # text, not markup
+    assert page.locator(".card").last.locator(".name").text_content() == "<b>noughts</b>"  # finished ones come last
     page.reload()
     page.wait_for_selector(".card .name >> text=<b>noughts</b>")
 

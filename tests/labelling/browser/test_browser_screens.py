@@ -203,8 +203,17 @@ def test_texts_with_their_differences(serve: Serve, labeller: Serve) -> None:
     assert page.locator("#view img").count() == 0
     ann.answer(6)
     ann.counted(6)
-    for view in ("grid", "strip", "inbox"):
+    for view in ("grid", "strip"):
         ann.go(view)
+        shown = page.locator(".candidate .snippet").all_text_contents()
+        assert len(shown) > 1
+        assert {*shown} <= {*texts}
+        assert shown[0] in page.locator(".candidate").first.get_attribute("aria-label")
+    assert page.locator(".strip-mode figure .text").text_content() in texts
+    ann.go("inbox")
+    page.locator(".card .open").first.click()
+    page.wait_for_selector("#group[open]")
+    assert page.locator("#group .items .snippet").first.bounding_box()["height"] > 10
     assert page.title() != "run"
 
 
@@ -258,3 +267,21 @@ def test_the_words_that_differ(serve: Serve, context: Serve) -> None:
         runs = page.evaluate(script, [left, right])
         assert ["".join(part for part, _ in each) for each in runs] == [left, right]
         assert [[part for part, differs in each if differs] for each in runs] == marked
+
+
+def test_the_chain_that_contradicts(serve: Serve, context: Serve) -> None:
+    page = context().new_page()
+    page.goto(serve().address())
+    script = (
+        "async (doubt) => (await import('/page/chain.js')).contradiction(doubt)?.map((step) => step.item.id) ?? null"
+    )
+
+    def found(answer: int, *links: tuple[str, str, int]) -> Any:
+        chain = [{"left": {"id": left}, "right": {"id": right}, "answer": said} for left, right, said in links]
+        return page.evaluate(script, {"left": {"id": "a"}, "right": {"id": "z"}, "answer": answer, "chain": chain})
+
+    assert found(0, ("a", "b", 1), ("z", "b", 1)) == ["a", "b", "z"]
+    assert found(1, ("a", "b", 1), ("b", "z", 0), ("a", "c", 0)) == ["a", "b", "z"]
+    assert found(0, ("a", "b", 1), ("b", "z", 0)) is None  # that one agrees
+    assert found(1, ("a", "b", 0), ("b", "z", 0)) is None  # and that one says nothing
+    assert found(0, ("a", "b", 1), ("b", "c", 1), ("c", "z", 1), ("b", "a", 1)) == ["a", "b", "c", "z"]

@@ -1,6 +1,7 @@
 // Doubtful answers: each with the chain of other answers that speaks against it, to be confirmed or changed.
 
 import * as api from "./api.js";
+import { contradiction, paths } from "./chain.js";
 import { count, h } from "./element.js";
 import { thumbnail } from "./item.js";
 import { uuid } from "./uuid.js";
@@ -77,17 +78,7 @@ export async function draw(host, outbox, session, on) {
           h("strong", {}, said(doubt.answer)),
           `. ${likelihood(doubt.odds)}`,
         ),
-        doubt.chain.length ? h("p", { class: "hint" }, `Against it: ${count(doubt.chain.length, "answer")}.`) : null,
-        doubt.chain.length
-          ? h(
-              "ol",
-              { class: "chain", "aria-label": "The chain of answers against it" },
-              paths(doubt.chain.slice(0, SHOWN)).map(path),
-            )
-          : null,
-        doubt.chain.length > SHOWN
-          ? h("p", { class: "hint" }, `and ${count(doubt.chain.length - SHOWN, "more answer")}`)
-          : null,
+        against(doubt),
         h(
           "div",
           { class: "row" },
@@ -108,17 +99,23 @@ export async function draw(host, outbox, session, on) {
   }
 }
 
-// Answers that hang together, each beginning with the item at which the last one ended: one path.
-function paths(chain) {
-  const found = [];
-  for (const { left, right, answer } of chain) {
-    const path = found.at(-1),
-      end = path?.at(-1).item.id;
-    if (end === left.id) path.push({ answer, item: right });
-    else if (end === right.id) path.push({ answer, item: left });
-    else found.push([{ item: left }, { answer, item: right }]);
-  }
-  return found;
+// What speaks against an answer: the chain that contradicts it, or else what was said of its two items.
+function against(doubt) {
+  if (!doubt.chain.length) return null;
+  const chain = contradiction(doubt);
+  const shown = chain ? [chain] : paths(doubt.chain.slice(0, SHOWN));
+  const rest = doubt.chain.length - (chain ? chain.length - 1 : Math.min(SHOWN, doubt.chain.length));
+  return h(
+    "div",
+    { class: "against" },
+    h(
+      "p",
+      { class: "hint" },
+      chain ? `These answers together say “${said(1 - doubt.answer)}”:` : "Other answers about these two:",
+    ),
+    h("ol", { class: "chain" }, shown.map(path)),
+    rest ? h("p", { class: "hint" }, `and ${count(rest, "more answer")} about them`) : null,
+  );
 }
 
 function path(steps) {
@@ -140,8 +137,8 @@ const small = (item, name) => h("span", { class: "small", "data-item": item.id }
 
 function likelihood(odds) {
   if (odds === null || odds === undefined) return "";
-  if (odds >= 100) return "It is almost certainly wrong.";
+  if (odds >= 20) return "The other answers speak strongly against it.";
   if (odds >= 1)
-    return `It is about ${odds >= 10 ? Math.round(odds) : odds.toFixed(1)} times as likely to be wrong as to be right.`;
+    return `By the other answers it is about ${odds >= 10 ? Math.round(odds) : odds.toFixed(1)} times as likely to be wrong as to be right.`;
   return `The chance that it is wrong is about ${Math.round((100 * odds) / (1 + odds))} %.`;
 }

@@ -1,7 +1,7 @@
 // One screen of items that the model puts in one class: click those that do NOT belong.
 
 import { h } from "./element.js";
-import { thumbnail } from "./item.js";
+import { spokenItem, thumbnail } from "./item.js";
 
 export const title = "Click those that do not belong";
 const KEYS = "1234567890-=";
@@ -31,7 +31,8 @@ export function prepare(question, context) {
     if (element.decode) ready.push(element.decode().catch(() => null));
     return element;
   };
-  const name = (i) => `Item ${i + 1}, ${STATES[marks[i]]}`;
+  const name = (i) =>
+    [`Item ${i + 1}, ${STATES[marks[i]]}`, spokenItem(question.candidates[i])].filter(Boolean).join(": ");
   const cards = question.candidates.map((item, i) =>
     h(
       "button",

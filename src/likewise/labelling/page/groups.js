@@ -13,7 +13,7 @@ export const nameOf = (group) => group.name || `Class ${group.id + 1}`;
 
 // on: {changed(progress), merge(questions, sentence), said(sentence)}
 export function draw(progress, on) {
-  groups = progress.groups;
+  groups = [...progress.groups].sort((a, b) => a.finished - b.finished); // finished ones come last
   const list = one("#groups");
   const elements = groups.map((group) => {
     const drawn = JSON.stringify([
@@ -41,7 +41,7 @@ function card(group, on) {
   const marks = [group.pure ? "pure" : null, group.finished ? "finished" : null].filter(Boolean);
   const element = h(
     "li",
-    { class: "card", draggable: true, "data-group": String(group.id) },
+    { class: group.finished ? "card finished" : "card", draggable: true, "data-group": String(group.id) },
     h(
       "button",
       {
@@ -154,8 +154,8 @@ async function open(id, on) {
         onchange: (event) => change({ name: event.target.value.trim() }),
       }),
     ),
-    check("Pure:", "pure", "every item shown belongs here."),
-    check("Finished:", "finished", "ask no more about it."),
+    check("Pure:", "pure", "you have looked, and every item shown belongs here."),
+    check("Finished:", "finished", "you are done with it; it moves to the end of the list."),
     others.length
       ? h(
           "div",

@@ -3,6 +3,7 @@
 import { imageAddress } from "./api.js";
 import { h } from "./element.js";
 
+const SPOKEN = 400; // letters
 const SMALL = 96; // pictures of fewer pixels are enlarged as squares, not blurred
 const WIDTHS = [128, 256, 512, 1024, 2048]; // those that the server makes
 
@@ -38,13 +39,17 @@ export function written(value) {
   return typeof value === "number" ? String(Number(value.toPrecision(10))) : String(value); // 5.3, not 5.299999999999999
 }
 
+const joined = (item) =>
+  item.text ??
+  Object.entries(item.fields ?? {})
+    .map(([key, value]) => `${key}: ${written(value)}`)
+    .join(", ");
+
+// What a screen reader says of an item; nothing of a picture, which cannot be described without giving an answer away.
+export const spokenItem = (item) => joined(item).slice(0, SPOKEN);
+
 // An item in little: for groups, grids and chains.
 export function thumbnail(item, name, width = 128) {
   if (item.image) return picture(item, width, name).element;
-  const content =
-    item.text ??
-    Object.entries(item.fields ?? {})
-      .map(([key, value]) => `${key}: ${written(value)}`)
-      .join(", ");
-  return h("span", { class: "snippet" }, content);
+  return h("span", { class: "snippet" }, joined(item));
 }

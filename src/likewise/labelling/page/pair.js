@@ -1,12 +1,12 @@
 // Two items side by side: same, different, or not sure.
 
 import { h } from "./element.js";
-import { fields as allFields, picture, text, widthFor, written } from "./item.js";
+import { figure } from "./figure.js";
+import { spokenItem, text, written } from "./item.js";
 import { watchGroup } from "./peek.js";
 import { differences, unlike } from "./words.js";
 
 export const title = "Same or different?";
-const SPOKEN = 500; // letters of each item
 
 export function controls(answer) {
   const button = (name, value, key, kind) =>
@@ -26,43 +26,14 @@ export function controls(answer) {
 // The element of a question and a promise that settles when its pictures are decoded.
 export function prepare(question, context) {
   const { left, right } = question;
-  const waits = [];
   if (left.fields && right.fields && !left.image && left.text === null) {
     return { element: rows(left, right, context), ready: Promise.resolve() };
   }
   const texts = left.text !== null && right.text !== null ? differences(left.text, right.text) : [];
-  const figures = [
-    ["First item", left, texts[0]],
-    ["Second item", right, texts[1]],
-  ].map(([name, item, runs]) => {
-    const figure = h("figure", { class: "item", "aria-label": name });
-    if (item.image) {
-      const shown = picture(item, widthFor(context.boxWidth()), name);
-      figure.append(
-        h(
-          "button",
-          { type: "button", class: "picture", "aria-label": `${name}, zoom`, onclick: context.zoom },
-          shown.element,
-        ),
-      );
-      waits.push(shown.ready);
-    }
-    if (item.text !== null) {
-      const length = item.text.length > 600 ? "long" : item.text.length > 160 ? "medium" : "short";
-      figure.append(
-        h(
-          "div",
-          { class: `text ${length}`, tabindex: "0", role: "group", "aria-label": `${name}, text` },
-          text(runs ?? [[item.text, false]]),
-        ),
-      );
-    }
-    if (item.fields) figure.append(allFields(item.fields));
-    watchGroup(figure, item, context);
-    return figure;
-  });
+  const both = [figure(left, "First item", context, texts[0]), figure(right, "Second item", context, texts[1])];
   const kind = texts.length && unlike(...texts) ? "pair unlike" : "pair";
-  return { element: h("div", { class: kind }, figures), ready: Promise.all(waits) };
+  const elements = both.map((each) => each.element);
+  return { element: h("div", { class: kind }, elements), ready: Promise.all(both.map((each) => each.ready)) };
 }
 
 // Rows of a table: one line for each field, so that equal fields stand beside each other.
@@ -98,15 +69,8 @@ function rows(left, right, context) {
 
 // What a screen reader says of a question; pictures cannot be described without giving an answer away.
 export function spoken({ left, right }) {
-  const content = (item) =>
-    item.text ??
-    Object.entries(item.fields ?? {})
-      .map(([name, value]) => `${name} ${written(value)}`)
-      .join(", ");
-  const [first, second] = [content(left), content(right)];
-  return first && second
-    ? `First: ${first.slice(0, SPOKEN)}. Second: ${second.slice(0, SPOKEN)}.`
-    : "Two more pictures.";
+  const [first, second] = [spokenItem(left), spokenItem(right)];
+  return first && second ? `First: ${first}. Second: ${second}.` : "Two more pictures.";
 }
 
 export function pairs(question, value) {

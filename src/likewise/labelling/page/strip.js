@@ -1,8 +1,8 @@
 // One item against a representative of each likely class, or none of these.
 
 import { h } from "./element.js";
-import { picture, thumbnail, widthFor } from "./item.js";
-import { watchGroup } from "./peek.js";
+import { figure } from "./figure.js";
+import { spokenItem, thumbnail } from "./item.js";
 
 export const title = "Which one does it belong with?";
 
@@ -24,31 +24,11 @@ export function controls(answer) {
 }
 
 export function prepare(question, context) {
-  const ready = [];
-  const figure = h("figure", { class: "item", "aria-label": "The item" });
-  if (question.item.image) {
-    const shown = picture(question.item, widthFor(context.boxWidth()), "The item");
-    ready.push(shown.ready);
-    figure.append(
-      h(
-        "button",
-        { type: "button", class: "picture", "aria-label": "The item, zoom", onclick: context.zoom },
-        shown.element,
-      ),
-    );
-  } else {
-    figure.append(
-      h(
-        "div",
-        { class: "text medium", tabindex: "0", role: "group", "aria-label": "The item" },
-        thumbnail(question.item, ""),
-      ),
-    );
-  }
-  watchGroup(figure, question.item, context);
+  const shown = figure(question.item, "The item", context);
+  const ready = [shown.ready];
   const cards = question.representatives.map(({ item, group }, i) => {
-    const shown = thumbnail(item, "", 512);
-    if (shown.decode) ready.push(shown.decode().catch(() => null));
+    const choice = thumbnail(item, "", 512);
+    if (choice.decode) ready.push(choice.decode().catch(() => null));
     const name = context.groups().find((each) => each.id === group)?.name;
     return h(
       "button",
@@ -56,17 +36,17 @@ export function prepare(question, context) {
         type: "button",
         class: "candidate",
         "data-item": item.id,
-        "aria-label": name ? `Choice ${i + 1}: ${name}` : `Choice ${i + 1}`,
+        "aria-label": [`Choice ${i + 1}`, name, spokenItem(item)].filter(Boolean).join(": "),
         onclick: () => context.answer(i),
       },
-      shown,
+      choice,
       h("kbd", { "aria-hidden": "true" }, String(i + 1)),
     );
   });
   const element = h(
     "div",
     { class: "strip-mode" },
-    figure,
+    shown.element,
     h("div", { class: "candidates", role: "group", "aria-label": "Likely classes" }, cards),
   );
   return { element, ready: Promise.all(ready), cards };
