@@ -17,7 +17,7 @@ export function draw(state, begin) {
     h(
       "p",
       { class: "hint", role: "status", id: "learn-line" },
-      state.line ??
+      state.line ||
         (state.state === "idle" ? "Trains a classifier and writes its report. You can go on answering." : ""),
     ),
     ...(state.report
