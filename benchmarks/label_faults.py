@@ -40,7 +40,8 @@ PEOPLE, SECONDS, KILLS, SEED = 20, 600, 5, 0
 ITEMS, CLASSES = 200, 5
 UNDONE = 0.1  # the share of answers that is taken back
 ASKED = 0.2  # the share of answers to questions of the server; the others are about pairs that people choose
-PATIENCE = 120.0  # seconds to wait for a server that starts
+PATIENCE = 300.0  # seconds to wait for a server that starts
+RETRY = 0.25  # seconds until an answer is sent again
 
 
 @dataclass
@@ -223,7 +224,7 @@ def ask(client: httpx.Client, method: str, path: str, sent: Sent, body: Any = No
             raise RuntimeError(f"{path} was not answered for {PATIENCE:g} seconds.")
         with sent.lock:
             sent.retries += 1
-        time.sleep(0.05)
+        time.sleep(RETRY)
 
 
 @contextmanager

@@ -5,9 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-
 from benchmarks.label_faults import Sent, Trial, compare, measure, record
 from benchmarks.postgres import binaries, running_postgres
+
 from likewise.pairs.store import Event, create_store
 
 

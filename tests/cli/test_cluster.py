@@ -72,7 +72,7 @@ def test_k_means_needs_no_answers_and_says_so(table: Path, run: Run, tmp_path: P
     before = rows(out)
     arguments = ("--pairs", table / "answers.csv", "--classes", 3, "--out", out)
     counted = run("cluster", table / "items.csv", "--method", "k-means", *arguments)
-    assert "looks at the items alone" in counted.stderr
+    assert "does not use answers" in counted.stderr
     assert rows(out) == before
 
 

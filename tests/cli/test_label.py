@@ -79,7 +79,7 @@ def test_answers_about_a_table_are_kept_across_two_starts(blobs: Path, tmp_path:
         client.cookies = cookies  # of before
         assert [each["id"] for each in client.get("/api/history").json()["answers"]] == [answer["id"]]
     with create_store(store) as opened:
-        assert [event.right for event in opened.events()][0] == "vanished"
+        assert next(event.right for event in opened.events()) == "vanished"
         assert len(opened.events()) == 2
 
 

@@ -212,6 +212,16 @@ def test_groups_can_be_named_and_keep_their_names(place: Place, enter: Enter) ->
     after.session.store.close()
 
 
+def test_nothing_more_is_asked_about_a_group_that_is_finished(ann: TestClient, place: Place) -> None:
+    group = ann.get("/api/progress").json()["groups"][0]
+    kind = place.kind_of(group["items"][0]["id"])
+    ann.post(f"/api/groups/{group['id']}", json={"finished": True})
+    question = ask(ann)
+    for _ in range(6):
+        question = post(ann, reply(question, place.same(question))).json()["question"]
+        assert kind not in (place.kind_of(question["left"]["id"]), place.kind_of(question["right"]["id"]))
+
+
 def test_merging_two_groups_asks_the_pairs_that_matter(ann: TestClient) -> None:
     one, other = ann.get("/api/progress").json()["groups"][:2]
     questions = ann.post("/api/groups/merge", json={"a": one["id"], "b": other["id"]}).json()["questions"]

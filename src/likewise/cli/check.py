@@ -58,7 +58,7 @@ def check(
     file = pairs.source.file  # without the password of a store
     if merge is not None and len(pairs.annotators) < 2:
         have = "one annotator only" if pairs.annotators else "no annotators"
-        raise InputError(f"{file} names {have}, so that there is nothing to merge; leave --merge out.")
+        raise InputError(f"{file} names {have}, so there is nothing to merge; leave --merge out.")
     summary = summarise(pairs, PROOFS)
     record = {"file": file, **as_record(summary)}
     lines = list(report(file, summary))
@@ -146,7 +146,7 @@ def report(name: str, summary: Summary) -> Iterator[str]:
             yield f"  {number:,} {what}"
     if not (summary.same and summary.different):
         missing = "same" if not summary.same else "different"
-        yield f'  none says "{missing}": no classes can be learnt from these alone'
+        yield f'  none says "{missing}": no classes can be learned from these alone'
 
     yield f"\nClosure adds {closure.implied_same:,} same and {closure.implied_different:,} different."
     yield "\n" + _count(closure.n_contradicted, "contradiction") + (":" if summary.contradictions else ".")

@@ -187,7 +187,8 @@ def read_items(
     if run is not None:
         stream = _open_for_run(run, items)
     else:
-        stream = open_to_learn(items, encoder=encoder, text=text, size=size, grey=grey, strict=strict)
+        arguments = {"encoder": encoder, "text": text, "size": size, "grey": grey}
+        stream = open_to_learn(items, arguments, strict=strict)
     given = read_all(stream)
     if len(given.items) < 2:
         raise InputError(f"{items} holds one item only; give at least two.")

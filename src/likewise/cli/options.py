@@ -171,6 +171,24 @@ EncoderMoved = Annotated[
         show_default=False,
     ),
 ]
+FineTune = Annotated[
+    bool,
+    typer.Option(
+        "--fine-tune",
+        help="Train the last blocks of the encoder too, after the classifier; discarded if it does worse on held-out "
+        "answers.",
+        rich_help_panel=LEARNING,
+    ),
+]
+Views = Annotated[
+    int,
+    typer.Option(
+        min=0,
+        max=9,
+        help="Number of augmented views (flipped, cropped elsewhere) of each photo that the second stage learns from.",
+        rich_help_panel=LEARNING,
+    ),
+]
 TextColumns = Annotated[
     str | None,
     typer.Option(

@@ -51,11 +51,7 @@ def groups_now(session: LabellingSession) -> list[GroupNow]:
     sure: NDArray[np.float64] = np.asarray(session.chooser.proba_).max(axis=1)
     order = np.lexsort((np.arange(len(labels)), -sure, labels))
     ids, starts = np.unique(labels[order], return_index=True)
-    said: dict[int, dict[str, str]] = {}
-    for mark in session.marks:
-        if mark.item in session.place:
-            said.setdefault(int(labels[session.place[mark.item]]), {})[mark.what] = mark.value
-    found = []
+    said, found = session.said_of_groups(), []
     for each, members in zip(ids.tolist(), np.split(order, starts[1:]), strict=True):
         marked = said.get(each, {})
         name, pure, finished = marked.get("name") or None, marked.get("pure") == "1", marked.get("finished") == "1"

@@ -26,8 +26,9 @@ if TYPE_CHECKING:
 Mode = Literal["pair", "grid", "strip"]
 CANDIDATES, REPRESENTATIVES = 12, 6  # on one screen
 FEW = 4  # people at a time, for whom the page gets both branches of a question
+TRIED = 50  # pairs of the chooser, before there is nothing to ask
 REMEMBERED = 2000  # questions that were asked and may still be answered, for each person
-TOLD: dict[Answer, bool | None] = {"same": True, "different": False, "not sure": None}
+VOTES: dict[Answer, int] = {"same": 1, "different": -1, "not sure": 0, "withdrawn": 0}
 FOLLOWS = "It follows from your answer."
 SECOND = "It helps to tell how far answers can be relied on."
 
@@ -97,6 +98,7 @@ class LabellingSession:
         self.marks: list[Mark] = store.marks()
         self.elsewhere = 0  # events about items that are not here
         self.version = 0  # grows with every change
+        self._told: set[Pair] = set()  # pairs about which the chooser knows an answer
         self._number = 0  # of the last event that is known
         self._asking: dict[tuple[str, Mode], Asking] = {}
         self._questions: dict[str, dict[str, Asked]] = {}
@@ -149,11 +151,21 @@ class LabellingSession:
         for before in {*filter(None, (self.answer_of(event.annotator, pair), superseded))}:
             if self.answer_of(before.annotator, pair) is before:
                 del self.answers[pair][before.annotator]
-                self.chooser.withdraw(*pair)
         self.log[event.id] = event
         if event.answer != "withdrawn":
             self.answers.setdefault(pair, {})[event.annotator] = event
-            self.chooser.tell(*pair, TOLD[event.answer], annotator=event.annotator)
+        self._tell(pair)
+
+    def _tell(self, pair: Pair) -> None:
+        """Tell the chooser what most people say of a pair now; not sure, where as many say the other."""
+        given = [*self.answers.get(pair, {}).values()]
+        if pair in self._told:
+            self.chooser.withdraw(*pair)
+            self._told.discard(pair)
+        if given:
+            votes = sum(VOTES[event.answer] for event in given)
+            self.chooser.tell(*pair, votes > 0 if votes else None, annotator=given[-1].annotator)
+            self._told.add(pair)
 
     @property
     def n_answers(self) -> int:
@@ -218,6 +230,7 @@ class LabellingSession:
             and pair not in self.leases.of_others(person)
             and (not self.answers.get(pair) or self._is_for_two(pair))
             and self._are_there(pair)
+            and not self._are_finished(pair)
         )
 
     def _choose(self, person: str, mode: Mode) -> Asked | None:
@@ -236,16 +249,16 @@ class LabellingSession:
         return Asked(mode, tuple(there), rest, self.chooser.why, mode) if there and rest else None
 
     def _pair_from(self, choose: Callable[[], tuple[int, int] | None], person: str) -> Asked | None:
-        """The pair that the chooser gives, or the next one, where an item of it has vanished."""
+        """The pair that the chooser gives; the next one, where an item of it has vanished or is of a finished group."""
         exclude = self.leases.of_others(person)
-        for _ in range(len(self.names)):
+        for _ in range(TRIED):
             with self._not_asking(exclude):
                 pair = choose()
                 why, kind = self.chooser.why, self.chooser.kind
             if pair is None:
                 return None
             i, j = int(pair[0]), int(pair[1])
-            if self._are_there((i, j)):
+            if self._are_there((i, j)) and not self._are_finished((i, j)):
                 return Asked("pair", (i,), (j,), why, kind)
             exclude = exclude | {ordered(i, j)}
         return None
@@ -306,6 +319,22 @@ class LabellingSession:
         """Whether two people are asked about a pair; by its names, and so the same after a restart."""
         names = "\0".join(sorted(self.names[each] for each in pair)).encode(errors="surrogateescape")
         return int.from_bytes(hashlib.sha256(names).digest()[:4], "big") < self.overlap * 2**32
+
+    def said_of_groups(self) -> dict[int, dict[str, str]]:
+        """What people have said of each group: a mark holds for the group that its item is in; the last one counts."""
+        said: dict[int, dict[str, str]] = {}
+        for mark in self.marks:
+            if mark.item in self.place:
+                group = int(self.chooser.labels_[self.place[mark.item]])
+                said.setdefault(group, {})[mark.what] = mark.value
+        return said
+
+    def _are_finished(self, positions: Sequence[int]) -> bool:
+        """Whether one of the items is in a group about which nothing more is to be asked."""
+        if not any(mark.what == "finished" for mark in self.marks):
+            return False
+        said = self.said_of_groups()
+        return any(said.get(int(self.chooser.labels_[each]), {}).get("finished") == "1" for each in positions)
 
     def _are_there(self, positions: Sequence[int]) -> bool:
         return all(self.items.is_there(each) for each in positions)

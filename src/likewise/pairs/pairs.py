@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike, NDArray
 from likewise.errors import InputError
 from likewise.pairs import columns, files
 from likewise.pairs.annotators import counted, reliability
-from likewise.pairs.closure import Closure, close, told
+from likewise.pairs.closure import Closure, close, same_and_different
 from likewise.pairs.columns import Source, item_ids, lookup
 from likewise.pairs.contradictions import Contradiction, find_contradictions
 from likewise.pairs.keys import occurring, places
@@ -202,7 +202,7 @@ class Pairs:
         return len(self.left)
 
     def __repr__(self) -> str:
-        same, different = (int(side.sum()) for side in told(self))
+        same, different = (int(side.sum()) for side in same_and_different(self))
         by = f", by {len(self.annotators)} annotators" if self.annotators else ""
         return f"Pairs({len(self)} answers about {len(self.items)} items: {same} same, {different} different{by})"
 

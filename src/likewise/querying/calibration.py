@@ -16,7 +16,7 @@ from scipy.special import expit, softmax
 from likewise.clustering.constraints import Floats
 from likewise.querying.partition import Scale, strength
 
-GUESS = Scale(2.0, 2.0)
+GUESS = Scale(3.0, 1.5)
 SLOPES = GUESS.slope * 2.0 ** np.arange(-1, 2.1, 0.5)
 RESOLUTIONS = GUESS.resolution * 2.0 ** np.arange(-3, 3.1, 0.5)
 STRAY = 0.03  # the share of items that do not go with those around them

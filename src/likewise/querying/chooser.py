@@ -19,7 +19,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.sparse import coo_array, csr_array
-from scipy.special import expit, softmax
+from scipy.special import expit, logsumexp
 
 from likewise.clustering.constraints import Floats, Ints
 from likewise.errors import InputError
@@ -399,8 +399,10 @@ def join_values(parts: Partition) -> Floats:
     sizes = parts.sizes
     order = np.argsort(sizes)
     typical = sizes[order][np.searchsorted(np.cumsum(sizes[order]), sizes.sum() / 2)]  # of the class of most items
-    alone = sizes / (sizes + typical)
-    to = (1 - alone)[:, None] * softmax(parts.between, axis=1) if len(sizes) > 1 else np.zeros((1, 1))
+    if len(sizes) < 2:
+        return np.zeros((1, 1))
+    own = np.log(sizes / typical) + logsumexp(parts.prior, axis=1)  # the odds of being a class, before any answer
+    to = np.exp(parts.between - np.logaddexp(own, logsumexp(parts.between, axis=1))[:, None])
     smaller = sizes[:, None] <= sizes
     belongs = np.where(smaller, to, to.T)
     return np.asarray(np.maximum(expit(parts.between), belongs) * np.minimum(sizes[:, None], sizes))

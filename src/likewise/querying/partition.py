@@ -50,6 +50,7 @@ class Partition:
     small: Floats  # (J,) the size of its smaller side
     root: Ints  # (K,) the node of each cluster
     between: Floats  # (K, K) log-odds that two clusters are one class
+    prior: Floats  # (K, K) likewise, without answers
     apart: Floats  # (K, K, 2) links of two clusters, and what chance would have
     sizes: Floats  # (K,)
 
@@ -127,6 +128,7 @@ def partition(view: View, scale: Scale, said: Floats, least: float = 0.0) -> Par
         small=table[:, 3],
         root=node[roots],
         between=value[both],
+        prior=value[both] - said[both],
         apart=np.stack([links[both], np.outer(degree[roots], degree[roots]) / total], axis=2),
         sizes=sizes[roots],
     )
