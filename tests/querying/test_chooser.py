@@ -114,7 +114,7 @@ def test_one_item_has_nothing_to_ask() -> None:
     assert chooser.done
     assert chooser.labels_.tolist() == [0]
     assert chooser.proba_.tolist() == [[1.0]]
-    assert chooser.grid() is None and chooser.strip() is None and chooser.suspects() == []
+    assert (chooser.grid(), chooser.strip(), chooser.suspects()) == (None, None, [])
 
 
 @pytest.mark.parametrize("same", [True, False])

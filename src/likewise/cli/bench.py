@@ -20,6 +20,7 @@ from likewise.cli.options import CLUSTER_METHODS, Data, several_of
 from likewise.errors import InputError
 
 ANSWER_CASES = ("features", "images")
+QUESTION_CASES = ("digits", "mnist", "photos", "speed")
 ENCODER_CASES = ("photos", "banking77", "cifar10", "speed")
 
 app = typer.Typer(no_args_is_help=True, help="Measure time and memory side by side.")
@@ -93,6 +94,17 @@ BENCHMARKS: dict[str, tuple[str, dict[str, Choice]]] = {
             "points": count(91, "Number of points in one row of the grid."),
             "repeats": count(3, "Number of measurements of each."),
             **THREADS,
+        },
+    ),
+    "questions": (
+        "Ask simulated people what the chooser would ask.\n\n"
+        "Counts the answers until 95 % of the items are in the right class, beside random pairs and two published ways "
+        "to choose.",
+        {
+            "case": any_of(QUESTION_CASES, "The case to measure, once or several times. Default: all."),
+            "seeds": count(10, "Number of simulated people for each case."),
+            "figure": Choice(Annotated[Path | None, typer.Option(help="Draw the curves to this file, too.")]),
+            **DATA,
         },
     ),
     "clustering": (

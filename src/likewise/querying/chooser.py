@@ -1,41 +1,37 @@
-"""The pair worth asking next: the one whose answer puts most items right.
+"""The pair worth asking next, and the classes that follow from the answers.
 
-Begin from the best partition without answers. A merge of groups p, q that is right with probability P, made or not made,
-is worth asking about as far as it may be wrong, times the items that would move:
-
-    value = min(P, 1 - P) min(|p|, |q|)          a single item: 1 - max_k q_ik
-
-One question in ten is a random audit: a random item and its class. All that is known follows from the seed, the items
-and the answers, so that a log of answers replayed gives the same state.
+Begin from the best partition without answers, and ask what puts most items right (`candidates.py`). One question in ten
+is a random audit (`audit.py`). All that is known follows from the seed, the items and the answers in their order, so
+that a log of answers replayed gives the same state.
 """
 
 from __future__ import annotations
 
-import math
-from collections.abc import Iterator
 from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
-from scipy.sparse import coo_array, csr_array
-from scipy.special import expit, logsumexp
+from numpy.typing import ArrayLike
 
 from likewise.clustering.constraints import Floats, Ints
 from likewise.errors import InputError
-from likewise.evaluation.intervals import wilson
-from likewise.querying.membership import membership
-from likewise.querying.calibration import GUESS, calibrate
-from likewise.querying.partition import Partition, partition
+from likewise.querying import audit
+from likewise.querying.beliefs import Beliefs
+from likewise.querying.candidates import WHY, Question, any_pair, ask, candidates, members, middle_items, unasked
+from likewise.querying.choice import best_view, without_answers
+from likewise.querying.contradictions import chain_against
 from likewise.querying.spaces import read_items, spaces
-from likewise.querying.view import CENTRAL, View, see
+from likewise.querying.view import View, see
 
 AUDIT = 10  # one question in so many is random
-WRONG = 0.05  # the share of wrong answers, before any is known
-LEAST_WRONG = 0.005
-UNSURE = 20  # answers that this guess counts as
-OTHERS = 0.25  # how much an answer about an item that does not stand for its atom says of the atom
-TRIED = 6  # items of each side that a question may be about
+TARGET = 0.95  # accuracy at which stopping is sensible
+LEAST_LOW = 0.75  # of its interval
+LEAST_AUDITS = 3
+MOST_TO_COMPARE = 10_000  # items, in several spaces: each takes as long to set up
+STEADY = 0.002  # of the items: what the next question is worth when little is left
+SURE = 0.5  # items of a grid are in its class with this probability at least
+
+Chain = list[tuple[int, int, bool]]
 
 
 class Answer(NamedTuple):
@@ -46,24 +42,25 @@ class Answer(NamedTuple):
     audit: bool
 
 
-class Question(NamedTuple):
-    left: int
-    right: int
-    kind: str
-    why: str
-
-
 class QuestionChooser:
     """Chooses the pairs worth asking about, and keeps the classes that follow from the answers.
 
     Parameters
     ----------
-    X : features (n, d) or images (n, H, W), (n, C, H, W).
+    X : features (n, d), or images (n, H, W) or (n, C, H, W).
     n_classes : the number of classes, where it is known.
     seed : of the random choices; the same seed and answers give the same questions.
 
+    Attributes
+    ----------
+    labels_ : (n,) the class of each item, from 0.
+    n_classes_ : how many there are.
+    proba_ : (n, n_classes_) how likely each item is in each class.
+    kind, why : of the last question: "join", "split", "verify", "audit" or "new", and a sentence.
+    done : a sentence when it is sensible to stop, else None.
+
     >>> from sklearn.datasets import make_blobs
-    >>> X, y = make_blobs(300, centers=4, random_state=0, cluster_std=0.5)
+    >>> X, y = make_blobs(300, centers=4, random_state=1, cluster_std=0.5)
     >>> chooser = QuestionChooser(X)
     >>> for _ in range(20):
     ...     i, j = chooser.next()
@@ -76,25 +73,29 @@ class QuestionChooser:
         items = read_items(X)
         if n_classes is not None and not 1 <= n_classes <= len(items):
             raise InputError(f"n_classes is {n_classes}; give a number from 1 to {len(items)}, or leave it out.")
-        self.n_items, self.seed, self._n_classes = len(items), seed, n_classes
+        if seed < 0:
+            raise InputError(f"seed is {seed}; give a whole number from 0.")
+        self.n_items, self.seed = len(items), seed
         self.kind, self.why = "", ""
+        self._n_classes = n_classes
         self._log: dict[tuple[int, int], Answer] = {}
         if self.n_items > 1:
-            name, rows = next(iter(spaces(items).items()))
-            self._view: View = see(name, rows, seed)
+            every = spaces(items) if self.n_items <= MOST_TO_COMPARE else dict([next(iter(spaces(items).items()))])
+            self._views: list[View] = [see(name, rows, seed) for name, rows in every.items()]
+            self._bases = [without_answers(view) for view in self._views]
 
     # The answers
 
     @property
     def answers(self) -> int:
-        """How many pairs were answered; "not sure" is none."""
+        """The number of pairs that were answered; "not sure" is no answer."""
         return sum(answer.same is not None for answer in self._log.values())
 
     def tell(self, i: int, j: int, same: bool | None, annotator: str | None = None) -> None:
-        """Take an answer: True for same, False for different, None for not sure. A later one about a pair replaces it."""
+        """True for same, False for different, None for not sure. A later one about the pair replaces it."""
         key = self._key(i, j)
-        audit = self._audit_now and self._log.get(key) is None and self._is_audit(i, j)
-        self._log[key] = Answer(*key, None if same is None else bool(same), annotator, audit)
+        is_audit = self._audit_is_due and key not in self._log and self._audit_item in key
+        self._log[key] = Answer(*key, None if same is None else bool(same), annotator, is_audit)
         self._forget()
 
     def withdraw(self, i: int, j: int) -> None:
@@ -108,70 +109,39 @@ class QuestionChooser:
             raise InputError(f"There is no pair of items {i} and {j}; they are numbered from 0 to {self.n_items - 1}.")
         if i == j:
             raise InputError(f"Item {i} is paired with itself; an answer is about two items.")
-        return min(int(i), int(j)), max(int(i), int(j))
+        return pair_of(int(i), int(j))
 
     def _forget(self) -> None:
-        for name in ("_parts", "_posterior", "_question", "_ends", "labels_"):
+        for name in ("_beliefs", "_question", "labels_"):
             self.__dict__.pop(name, None)
 
     # What follows from them
 
     @cached_property
-    def _ends(self) -> tuple[Ints, NDArray[np.bool_]]:
-        """(m, 2) The pairs that were answered, and (m,) whether they are the same."""
-        rows = [(a.left, a.right, a.same) for a in self._log.values() if a.same is not None]
-        told = np.array(rows, dtype=np.int64).reshape(-1, 3)
-        return told[:, :2], told[:, 2] > 0
+    def _beliefs(self) -> Beliefs:
+        rows = [(answer.left, answer.right, answer.same) for answer in self._log.values() if answer.same is not None]
+        table = np.array(rows, dtype=np.int64).reshape(-1, 3)
+        ends, same = table[:, :2], table[:, 2] > 0
+        return Beliefs(self._views[best_view(self._views, self._bases, ends, same)], ends, same, self._n_classes)
 
-    def _odds(self) -> csr_array | None:
-        ends, same = self._ends
-        if not len(ends):
-            return None
-        w = np.where(same, 1.0, -1.0) * math.log((1 - self._wrong) / self._wrong)
-        both = (np.concatenate([ends[:, 0], ends[:, 1]]), np.concatenate([ends[:, 1], ends[:, 0]]))
-        return coo_array((np.concatenate([w, w]), both), shape=(self.n_items, self.n_items)).tocsr()
-
-    @cached_property
-    def _parts(self) -> Partition:
-        view, (ends, same) = self._view, self._ends
-        self._wrong = WRONG
-        first = partition(view, GUESS, self._said(WRONG))
-        if not len(same):
-            return first
-        central = (view.rank[ends] < CENTRAL).all(axis=1)
-        atoms, same = view.atom[ends][central], same[central]
-        links, together = first.links_between(atoms), first.cluster[atoms[:, 0]] == first.cluster[atoms[:, 1]]
-        self._wrong = max(LEAST_WRONG, (int((together != same).sum()) + WRONG * UNSURE) / (len(same) + UNSURE))
-        return partition(view, calibrate(links, same, self._wrong), self._said(self._wrong))
-
-    def _said(self, wrong: float) -> Floats:
-        """(M, M) The log-odds of the answers, summed for each two atoms."""
-        view, (ends, same) = self._view, self._ends
-        credit = np.where(view.rank[ends] < CENTRAL, 1.0, OTHERS).prod(axis=1) * math.log((1 - wrong) / wrong)
-        said = np.zeros((view.n_atoms, view.n_atoms))
-        np.add.at(said, tuple(view.atom[ends].T), np.where(same, credit, -credit))
-        said += said.T
-        np.fill_diagonal(said, 0)
-        return said
-
-    @cached_property
-    def _posterior(self) -> Floats:
-        """(n, K + 1)"""
-        parts = self._parts  # first, as it says how many answers are wrong
-        return membership(self._view, parts, self._said(self._wrong), self._odds())
+    @property
+    def space(self) -> str:
+        """The space that explains the answers so far: "as given", "unit length", "standardised" or "edges"."""
+        return self._beliefs.view.name if self.n_items > 1 else "as given"
 
     @cached_property
     def labels_(self) -> Ints:
         """(n,) The class of each item, from 0."""
         if self.n_items == 1:
             return np.zeros(1, dtype=np.int64)
-        labels = self._posterior.argmax(axis=1)
-        new = np.flatnonzero(labels == self._parts.n_clusters)
-        labels[new] += np.arange(len(new))
+        labels = self._beliefs.posterior.argmax(axis=1)
+        new = np.flatnonzero(labels == self._beliefs.parts.n_clusters)
+        labels[new] += np.arange(len(new))  # each is a class of its own
         return np.asarray(np.unique(labels, return_inverse=True)[1])
 
     @property
     def n_classes_(self) -> int:
+        """The number of classes."""
         return int(self.labels_.max()) + 1
 
     @property
@@ -179,12 +149,13 @@ class QuestionChooser:
         """(n, n_classes_) How likely each item is in each class."""
         if self.n_items == 1:
             return np.ones((1, 1))
-        q, labels = self._posterior, self.labels_
-        winner = q.argmax(axis=1)
+        q, labels = self._beliefs.posterior, self.labels_
+        column = q.argmax(axis=1)
         proba = np.zeros((self.n_items, self.n_classes_))
-        for cluster in np.unique(winner[winner < self._parts.n_clusters]):
-            proba[:, labels[winner == cluster][0]] = q[:, cluster]
-        alone = np.flatnonzero(winner == self._parts.n_clusters)
+        alone = np.flatnonzero(column == q.shape[1] - 1)
+        together = np.setdiff1d(np.unique(column), [q.shape[1] - 1])
+        for cluster in together:
+            proba[:, labels[column == cluster][0]] = q[:, cluster]
         proba[alone, labels[alone]] = q[alone, -1]
         return np.asarray(proba / proba.sum(axis=1, keepdims=True))
 
@@ -193,216 +164,139 @@ class QuestionChooser:
     def next(self) -> tuple[int, int] | None:
         """The pair worth asking about; None when nothing is left to ask."""
         question = self._question
-        self.kind, self.why = (question.kind, question.why) if question else ("", "")
+        self.kind, self.why = (question.kind, WHY[question.kind]) if question else ("", "")
         return (question.left, question.right) if question else None
 
     def peek(self, i: int, j: int, same: bool | None) -> tuple[int, int] | None:
         """The pair that would be asked after this answer."""
-        return self._after(i, j, same).next()
-
-    def _after(self, i: int, j: int, same: bool | None) -> QuestionChooser:
         other = object.__new__(QuestionChooser)
         other.__dict__.update(self.__dict__)
         other._log = dict(self._log)
         other.tell(i, j, same)
-        return other
+        return other.next()
 
     @cached_property
     def _question(self) -> Question | None:
-        if self.n_items < 2 or len(self._log) >= self.n_items * (self.n_items - 1) // 2:
+        if self.n_items < 2:
             return None
-        if self._audit_now and (audit := self._audit()):
-            return audit
-        for value, kind, place in self._candidates():
-            question = self._ask(kind, place)
-            if question is not None:
+        if self._audit_is_due and (random := self._audit()):
+            return random
+        for candidate in candidates(self._beliefs):
+            if question := ask(self._beliefs, candidate, self._log):
                 return question
-        return self._audit() or self._any()
+        return self._audit() or next(any_pair(self.n_items, self._log, self._random(1)), None)
 
-    def _candidates(self) -> Iterator[tuple[float, str, tuple[int, int]]]:
-        """Questions, the most valuable first."""
-        parts = self._parts
-        upper = np.triu_indices(parts.n_clusters, 1)
-        joins = join_values(parts)[upper]
-        splits = expit(-np.abs(parts.odds)) * parts.small
-        singles = 1 - self._posterior.max(axis=1)
-        middle = np.flatnonzero(self._view.rank == 0)
-        singles[middle] = np.bincount(self._view.atom, singles)[self._view.atom[middle]]
-        found = []
-        for kind, values in (("join", joins), ("split", splits), ("item", singles)):
-            best = np.argsort(-values, kind="stable")[:20]
-            for each in best:
-                place = (int(upper[0][each]), int(upper[1][each])) if kind == "join" else (int(each), 0)
-                found.append((float(values[each]), kind, place))
-        return iter(sorted(found, key=lambda one: -one[0]))
+    def _random(self, purpose: int) -> np.random.Generator:
+        return np.random.default_rng([self.seed, len(self._log), purpose])
 
-    def _ask(self, kind: str, place: tuple[int, int]) -> Question | None:
-        parts, view = self._parts, self._view
-        if kind == "item":
-            item = place[0]
-            order = np.argsort(-self._posterior[item, :-1], kind="stable")[:2]
-            for cluster in order:
-                pair = self._unasked([item], self._members(int(cluster), item, central=view.rank[item] == 0))
-                if pair:
-                    return Question(*pair, "verify", "It is not clear which class this item belongs to.")
-            return None
-        m = view.n_atoms
-        nodes = (parts.root[place[0]], parts.root[place[1]]) if kind == "join" else (
-            parts.left[place[0]], parts.right[place[0]])
-        del m
-        sides = [self._central(parts.atoms_of(int(node))) for node in nodes]
-        pair = self._unasked(*sides)
-        if pair is None:
-            return None
-        why = "These two groups look alike and may be one class." if kind == "join" else (
-            "These two parts of a group may be two classes.")
-        return Question(*pair, kind, why)
-
-    def _central(self, atoms: Ints) -> list[int]:
-        """Items that stand for these atoms, the most central of all first."""
-        view = self._view
-        centre = view.sums[atoms].sum(axis=0)
-        items = np.flatnonzero(np.isin(view.atom, atoms) & (view.rank < CENTRAL))
-        score = view.places[items] @ centre
-        return [int(each) for each in items[np.argsort(-score, kind="stable")[:TRIED]]]
-
-    def _members(self, cluster: int, item: int, *, central: bool = False) -> list[int]:
-        """Members of a class, those confirmed by answers and near the item first."""
-        view = self._view
-        inside = np.flatnonzero(self._posterior.argmax(axis=1) == cluster)
-        if central:  # an answer within one atom says nothing of the atom
-            inside = inside[(view.rank[inside] < CENTRAL) & (view.atom[inside] != view.atom[item])]
-        inside = inside[inside != item]
-        confirmed = np.zeros(self.n_items, dtype=np.bool_)
-        for answer in self._log.values():
-            if answer.same:
-                confirmed[[answer.left, answer.right]] = True
-        near = view.places[inside] @ view.places[item] + confirmed[inside] + (view.rank[inside] == 0) * 0.5
-        return [int(each) for each in inside[np.argsort(-near, kind="stable")[:TRIED]]]
-
-    def _unasked(self, left: list[int], right: list[int]) -> tuple[int, int] | None:
-        ranked = sorted((a + b, a, b) for a in range(len(left)) for b in range(len(right)))
-        for _, a, b in ranked:
-            if left[a] != right[b] and (min(left[a], right[b]), max(left[a], right[b])) not in self._log:
-                return left[a], right[b]
-        return None
-
-    # Audits
+    # Audits, and what they say
 
     @property
-    def _audit_now(self) -> bool:
+    def _audit_is_due(self) -> bool:
         return len(self._log) % AUDIT == AUDIT - 1
 
+    @property
     def _audit_item(self) -> int:
-        return int(np.random.default_rng([self.seed, len(self._log)]).integers(self.n_items))
-
-    def _is_audit(self, i: int, j: int) -> bool:
-        return self._audit_item() in (i, j)
+        return int(self._random(0).integers(self.n_items))
 
     def _audit(self) -> Question | None:
-        item = self._audit_item()
-        cluster = int(self._posterior[item, :-1].argmax())
-        pair = self._unasked([item], self._members(cluster, item))
-        return Question(*pair, "audit", "A random check of how good the classes are.") if pair else None
+        """A random item and a member of its class."""
+        item, q = self._audit_item, self._beliefs.posterior
+        pair = unasked([item], members(self._beliefs, int(q[item, :-1].argmax()), item), self._log)
+        return Question(*pair, "audit") if pair else None
 
-    def _any(self) -> Question | None:
-        random = np.random.default_rng([self.seed, len(self._log), 1])
-        for i in random.permutation(self.n_items):
-            for j in random.permutation(self.n_items):
-                if i != j and (min(i, j), max(i, j)) not in self._log:
-                    return Question(int(i), int(j), "verify", "Nothing else is left to ask.")
-        return None
+    @property
+    def _audits(self) -> list[Answer]:
+        return [answer for answer in self._log.values() if answer.audit and answer.same is not None]
 
     def accuracy(self) -> tuple[float, float, float]:
-        """The estimated share of items whose class is right, and its interval (low, high)."""
-        audits = [a for a in self._log.values() if a.audit and a.same is not None]
-        hits = sum(bool(a.same) for a in audits)
-        model = float(self._posterior.max(axis=1).mean()) if self.n_items > 1 else 1.0
-        low, high = wilson(hits + 2 * model, len(audits) + 2)
-        return (hits + 2 * model) / (len(audits) + 2), low, high
+        """The share of the items whose class is right: an estimate, and its interval (low, high)."""
+        if self.n_items == 1:
+            return 1.0, 1.0, 1.0
+        return audit.accuracy(self._beliefs, sum(bool(one.same) for one in self._audits), len(self._audits))
 
-    def forecast(self, target: float = 0.95) -> tuple[int, int] | None:
-        """How many more answers it takes until this share of the items is right: (low, high)."""
-        if self.n_items < 2:
+    def unseen(self) -> float:
+        """The share of the items whose class no audit has met."""
+        return audit.unseen_share([self.labels_[one.left] for one in self._audits])
+
+    def forecast(self, target: float = TARGET) -> tuple[int, int]:
+        """How many more answers it takes until this share of the items is right (low, high)."""
+        if not 0 < target <= 1:
+            raise InputError(f"target is {target}; give an accuracy above 0 and at most 1.")
+        if self.n_items == 1:
             return 0, 0
-        wrong, needed = self.n_items * (target - self.accuracy()[0]), 0
-        for value, _, _ in self._candidates():
-            if wrong <= 0:
-                break
-            wrong -= value
-            needed += 1
-        return math.floor(needed / 2), math.ceil(needed * 2)
+        values = np.array([candidate.value for candidate in candidates(self._beliefs)])
+        estimate, low, _ = self.accuracy()
+        return audit.forecast(self.n_items, values, estimate, low, target)
 
     @property
     def done(self) -> str | None:
-        """A sentence when it is sensible to stop."""
-        if self.n_items < 2:
+        """A sentence when it is sensible to stop: audits, what the next question is worth, and classes seen agree."""
+        if self.n_items == 1:
             return "There is one item only, so there is nothing to ask."
-        if self.next() is None:
+        if self._question is None:
             return "Every pair has been asked about."
-        return None
+        estimate, low, _ = self.accuracy()
+        if estimate < TARGET or low < LEAST_LOW or len(self._audits) < LEAST_AUDITS:
+            return None
+        best = max((candidate.value for candidate in candidates(self._beliefs)), default=0.0)
+        if best > max(1.0, STEADY * self.n_items) or not all(one.same for one in self._audits[-LEAST_AUDITS:]):
+            return None
+        return (
+            f"About {100 * estimate:.0f} % of the items are in the right class, and more answers would change little."
+        )
 
     # More than one pair at a time
 
     def grid(self, size: int = 12) -> tuple[list[int], list[int]] | None:
-        """Items that stand for a class, and candidates that most likely belong to it; None where there are none."""
+        """Items that stand for a class, and others of it that are most in doubt; None where none are left to ask."""
         if self.n_items < 2:
             return None
-        biggest = int(self._parts.sizes.argmax())
-        anchors = self._central(self._parts.atoms_of(int(self._parts.root[biggest])))[:3]
-        q = self._posterior[:, biggest]
-        order = [int(i) for i in np.argsort(-q, kind="stable") if q[i] > 0.5 and int(i) not in anchors]
-        fresh = [i for i in order if (min(i, anchors[0]), max(i, anchors[0])) not in self._log][:size]
-        return (anchors, fresh) if fresh else None
+        beliefs, view = self._beliefs, self._beliefs.view
+        column, doubt = beliefs.posterior.argmax(axis=1), 1 - beliefs.posterior.max(axis=1)
+        total = np.bincount(column, doubt, minlength=beliefs.posterior.shape[1])[:-1]
+        for cluster in np.argsort(-total, kind="stable"):
+            anchors = middle_items(beliefs, np.flatnonzero(beliefs.parts.cluster == cluster))[:3]
+            inside = np.flatnonzero((column == cluster) & (doubt <= 1 - SURE))
+            order = inside[np.lexsort((-doubt[inside], view.rank[inside] > 0))]
+            fresh = [int(i) for i in order if i not in anchors and pair_of(int(i), anchors[0]) not in self._log]
+            if fresh:
+                return anchors, fresh[:size]
+        return None
 
     def strip(self, size: int = 6) -> tuple[int, list[int]] | None:
-        """An item, and one that stands for each of its likeliest classes; None where there are none."""
+        """An item, and one that stands for each of its likeliest classes; None where none are left to ask."""
         if self.n_items < 2:
             return None
-        for item in np.argsort(self._posterior.max(axis=1), kind="stable")[:20]:
-            order = np.argsort(-self._posterior[item, :-1], kind="stable")[:size]
-            shown = [pair[1] for c in order if (pair := self._unasked([int(item)], self._members(int(c), int(item))))]
-            if shown:
+        q = self._beliefs.posterior
+        for item in np.argsort(q.max(axis=1), kind="stable")[:20]:
+            likely = np.argsort(-q[item, :-1], kind="stable")[:size]
+            pairs = [unasked([int(item)], members(self._beliefs, int(c), int(item)), self._log) for c in likely]
+            if shown := [pair[1] for pair in pairs if pair]:
                 return int(item), shown
         return None
 
-    def suspects(self, n: int = 10) -> list[tuple[int, int, float, list[tuple[int, int, bool]]]]:
-        """Answers that are more likely wrong than right: the pair, its odds of being wrong, and what speaks against it."""
+    def suspects(self, n: int = 10) -> list[tuple[int, int, float, Chain]]:
+        """The answers most likely to be wrong: the pair, the odds against it, and the chain that speaks against it."""
         if self.n_items < 2:
             return []
-        q = self._posterior
-        found = []
-        for answer in self._log.values():
-            if answer.same is not None:
-                same = float((q[answer.left, :-1] * q[answer.right, :-1]).sum())
-                right = same if answer.same else 1 - same
-                if right < 0.5:
-                    found.append((answer.left, answer.right, (1 - right) / max(right, 1e-9), self._chain(answer)))
-        return sorted(found, key=lambda one: -one[2])[:n]
-
-    def _chain(self, answer: Answer) -> list[tuple[int, int, bool]]:
-        """The other answers about the two items."""
-        ends = {answer.left, answer.right}
+        beliefs = self._beliefs
+        q, (left, right) = beliefs.posterior[:, :-1], beliefs.ends.T
+        together = (q[left] * q[right]).sum(axis=1)
+        credible = np.where(beliefs.same, together, 1 - together)
+        order = np.argsort(credible, kind="stable")[:n]
         return [
-            (a.left, a.right, bool(a.same))
-            for a in self._log.values()
-            if a.same is not None and a is not answer and ends & {a.left, a.right}
+            (
+                int(left[k]),
+                int(right[k]),
+                float((1 - credible[k]) / max(credible[k], 1e-9)),
+                chain_against(beliefs, int(k)),
+            )
+            for k in order
+            if credible[k] < 0.5
         ]
 
 
-def join_values(parts: Partition) -> Floats:
-    """(K, K) How many items a question about two clusters is expected to put right, symmetric.
-
-    A small cluster is hardly a class of its own where the others are large: it belongs to one of them, and the odds
-    say to which.
-    """
-    sizes = parts.sizes
-    order = np.argsort(sizes)
-    typical = sizes[order][np.searchsorted(np.cumsum(sizes[order]), sizes.sum() / 2)]  # of the class of most items
-    if len(sizes) < 2:
-        return np.zeros((1, 1))
-    own = np.log(sizes / typical) + logsumexp(parts.prior, axis=1)  # the odds of being a class, before any answer
-    to = np.exp(parts.between - np.logaddexp(own, logsumexp(parts.between, axis=1))[:, None])
-    smaller = sizes[:, None] <= sizes
-    belongs = np.where(smaller, to, to.T)
-    return np.asarray(np.maximum(expit(parts.between), belongs) * np.minimum(sizes[:, None], sizes))
+def pair_of(i: int, j: int) -> tuple[int, int]:
+    """The pair as it is known: the smaller number first."""
+    return min(i, j), max(i, j)

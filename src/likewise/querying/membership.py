@@ -1,8 +1,9 @@
 """Which class each item is in: its neighbours' classes, and the answers about itself.
 
-    q_i = softmax_k( SHARP log(share of i's links that lead to k + doubt) + SPREAD sum_{j in k} w_{a(i) a(j)} + sum_j w_ij q_jk )
+    q_i = softmax_k( SHARP log(v_ik + doubt) + SPREAD sum_{j in k} w_{a(i) a(j)} + sum_j w_ij q_jk )
 
-w_{a(i) a(j)} are the answers about the atoms of both. The last column is "a new one": no links, only the doubt.
+v_ik is the share of i's links that lead to k, and w_{a(i) a(j)} are the answers about the atoms of both items. The last
+column is "a new one": no links, only the doubt.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ SWEEPS = 2
 SPREAD = 0.7  # how much an answer about its atom says of an item
 
 
-def membership(view: View, parts: Partition, said: Floats, odds: csr_array | None) -> Floats:
+def membership(view: View, parts: Partition, said: Floats | None = None, odds: csr_array | None = None) -> Floats:
     """(n, K + 1) The posterior of each item over the clusters and a new one.
 
     `odds` (n, n) are those of the answers, `said` (M, M) their sums between atoms.
@@ -34,7 +35,7 @@ def membership(view: View, parts: Partition, said: Floats, odds: csr_array | Non
     share[np.arange(len(own)), own] += 0.5  # an item alone among its neighbours still is in an atom
     doubt = DOUBT / max(parts.n_clusters, 1)
     logits = SHARP * np.log(np.concatenate([share / 1.5 + doubt, np.full((len(own), 1), NEW)], axis=1))
-    if odds is not None:
+    if said is not None:
         logits[:, :-1] += SPREAD * (said @ belongs)[view.atom]
     q = softmax(logits, axis=1)
     if odds is None:

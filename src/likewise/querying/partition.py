@@ -5,8 +5,8 @@
     x_pq = log((links between p and q + 1) / (g times as many as chance would have + 1)),     odds(x) = a x
 
 Chance gives d_p d_q / D links, with the degrees d_p and all links D; g is the resolution of modularity (Reichardt and
-Bornholdt, 2006), and the 1 keeps small groups from being sure. w_ij is the log-odds of an answer. a and g are guesses at
-first, that answers correct (`calibration.py`). So every join that was made, and every one that was not, has a probability.
+Bornholdt, 2006), and the 1 keeps small groups from being sure. w_ij is the log-odds of an answer. a and g are guesses
+at first, which answers correct (`calibration.py`). So every join, made or not made, has a probability.
 """
 
 from __future__ import annotations
@@ -66,7 +66,7 @@ class Partition:
         return np.array(sorted(atoms), dtype=np.int64)
 
     def links_between(self, atoms: Ints) -> Floats:
-        """(m, 2) Links and chance between the groups of two atoms (m, 2): where they were joined, or of their clusters."""
+        """(m, 2) Links and chance of two atoms (m, 2): between the groups that were joined, or of their clusters."""
         x = self.apart[tuple(self.cluster[atoms].T)]
         parent = np.full(len(self.cluster) + len(self.left), -1)
         steps = np.arange(len(self.left)) + len(self.cluster)
@@ -80,8 +80,8 @@ class Partition:
         return np.asarray(x)
 
 
-def partition(view: View, scale: Scale, said: Floats, least: float = 0.0) -> Partition:
-    """The classes, from the summed log-odds of the answers (M, M) between atoms."""
+def partition(view: View, scale: Scale, said: Floats, n_classes: int | None = None) -> Partition:
+    """The classes, from the summed log-odds of the answers (M, M) between atoms; so many where that is known."""
     m, total = view.n_atoms, max(float(view.degree.sum()), 1e-12)
     links, degree, sizes, said = view.links.copy(), view.degree.copy(), view.sizes.copy(), said.copy()
     value = scale.odds(links, np.outer(degree, degree) / total) + said
@@ -94,7 +94,7 @@ def partition(view: View, scale: Scale, said: Floats, least: float = 0.0) -> Par
     for step in range(m - 1):
         a = int(top.argmax())
         b = int(best[a])
-        if value[a, b] <= least:
+        if m - step == n_classes or (n_classes is None and value[a, b] <= 0):
             break
         a, b = min(a, b), max(a, b)
         joins.append((int(node[a]), int(node[b]), float(value[a, b]), min(sizes[a], sizes[b])))

@@ -28,7 +28,9 @@ def read_items(X: ArrayLike) -> Rows:
     try:
         items = np.asarray(X, dtype=np.float64)
     except (TypeError, ValueError) as error:
-        raise InputError("X must be an array of numbers, one row for each item; encode texts and paths first.") from error
+        raise InputError(
+            "X must be an array of numbers, one row for each item; encode texts and paths first."
+        ) from error
     if items.ndim not in (2, 3, 4) or 0 in items.shape[1:]:
         raise InputError(f"X has shape {items.shape}; give features (n, d) or images (n, H, W) or (n, C, H, W).")
     if not len(items):
@@ -36,7 +38,9 @@ def read_items(X: ArrayLike) -> Rows:
     flat = items.reshape(len(items), -1)
     bad = ~np.isfinite(flat).all(axis=1)
     if bad.any():
-        raise InputError(f"X has a value that is no finite number in row {int(bad.argmax())}; fill it in or drop the row.")
+        raise InputError(
+            f"X has a value that is no finite number in row {int(bad.argmax())}; fill it in or drop the row."
+        )
     return grey(items) if items.ndim == 4 else items
 
 
@@ -78,8 +82,13 @@ def edges(images: Images) -> Rows:
     first = low.astype(np.int64) % BINS
     rows, columns = _cells(height), _cells(width)
     histograms = [
-        np.einsum("nyx,ya,xb->nab", length * ((first == b) * (1 - share) + ((first + 1) % BINS == b) * share), rows, columns,
-                  optimize=True)
+        np.einsum(
+            "nyx,ya,xb->nab",
+            length * ((first == b) * (1 - share) + ((first + 1) % BINS == b) * share),
+            rows,
+            columns,
+            optimize=True,
+        )
         for b in range(BINS)
     ]
     return unit_rows(np.sqrt(np.stack(histograms, axis=3).reshape(n, -1).astype(np.float64)))

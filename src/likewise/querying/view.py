@@ -14,7 +14,8 @@ from scipy.sparse import csr_array
 
 from likewise.clustering.agglomeration import principal_rows, small_clusters
 from likewise.clustering.constraints import Floats, Ints
-from likewise.clustering.geometry import diffusion, members, nearest, shared_neighbours
+from likewise.clustering.geometry import diffusion, members, shared_neighbours
+from likewise.querying.neighbours import near_items
 
 NEIGHBOURS = 10
 COMPONENTS = 50  # principal ones, in which neighbours are near
@@ -85,7 +86,7 @@ def see(name: str, rows: Floats, seed: int) -> View:
         near = (np.arange(n)[:, None] + np.arange(1, min(NEIGHBOURS, n - 1) + 1)) % n
         return View(name, near, shared_neighbours(near), np.ones((n, 1)), np.zeros(n, dtype=np.int64), 1)
     rows = principal_rows(rows, seed)[:, :COMPONENTS]
-    near = nearest(rows, NEIGHBOURS)
+    near = near_items(rows, min(NEIGHBOURS, n - 1), seed)
     graph = shared_neighbours(near)
     places = diffusion(graph, min(n - 1, PLACES)) if n > 2 else np.eye(2)
     atom = small_clusters(places, int(np.clip(n // ATOM, min(n, LEAST_ATOMS), MOST_ATOMS)), 1, seed)

@@ -1,0 +1,101 @@
+"""All that answers say of the items in one view: how many are wrong, the classes, and each item's place in them.
+
+It follows from the view and the answers alone. First the atoms are joined with the guesses; then the share of wrong
+answers and the scale of links are learned from that, and the atoms are joined again.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse import coo_array, csr_array
+from scipy.special import logsumexp
+
+from likewise.clustering.constraints import Floats, Ints
+from likewise.querying.calibration import GUESS, calibrate
+from likewise.querying.membership import membership
+from likewise.querying.partition import Partition, partition
+from likewise.querying.view import CENTRAL, View
+
+WRONG, LEAST_WRONG = 0.05, 0.005  # the share of wrong answers: where its estimate begins, and its least
+UNSURE = 20  # answers that this guess counts as
+OTHERS = 0.25  # how much an answer about an item that does not stand for its atom says of the atom
+
+
+@dataclass(frozen=True, eq=False)
+class Beliefs:
+    view: View
+    ends: Ints  # (m, 2) the pairs that were answered
+    same: NDArray[np.bool_]  # (m,)
+    n_classes: int | None  # where it is known
+
+    @cached_property
+    def _central(self) -> NDArray[np.bool_]:
+        """(m,) Whether both items of an answer stand for their atoms."""
+        return np.asarray((self.view.rank[self.ends] < CENTRAL).all(axis=1))
+
+    @cached_property
+    def _first(self) -> Partition:
+        return partition(self.view, GUESS, self._said(WRONG), self.n_classes)
+
+    @cached_property
+    def wrong(self) -> float:
+        """The share of wrong answers."""
+        atoms, same = self.view.atom[self.ends][self._central], self.same[self._central]
+        together = self._first.cluster[atoms[:, 0]] == self._first.cluster[atoms[:, 1]]
+        return max(LEAST_WRONG, (int((together != same).sum()) + WRONG * UNSURE) / (len(same) + UNSURE))
+
+    @cached_property
+    def parts(self) -> Partition:
+        """The classes, as clusters of atoms."""
+        if not len(self.same):
+            return self._first
+        links = self._first.links_between(self.view.atom[self.ends][self._central])
+        scale = calibrate(links, self.same[self._central], self.wrong)
+        return partition(self.view, scale, self._said(self.wrong), self.n_classes)
+
+    @cached_property
+    def posterior(self) -> Floats:
+        """(n, K + 1) How likely each item is in each cluster, and in a class nobody has seen."""
+        if not len(self.same):
+            return membership(self.view, self.parts)
+        n, w = len(self.view.atom), np.where(self.same, 1.0, -1.0) * _log_odds(self.wrong)
+        both = (self.ends.T.ravel(), self.ends[:, ::-1].T.ravel())
+        odds = csr_array(coo_array((np.tile(w, 2), both), shape=(n, n)))
+        return membership(self.view, self.parts, self._said(self.wrong), odds)
+
+    def _said(self, wrong: float) -> Floats:
+        """(M, M) The log-odds of the answers, summed for each two atoms."""
+        credit = np.where(self.view.rank[self.ends] < CENTRAL, 1.0, OTHERS).prod(axis=1) * _log_odds(wrong)
+        said = np.zeros((self.view.n_atoms, self.view.n_atoms))
+        np.add.at(said, tuple(self.view.atom[self.ends].T), np.where(self.same, credit, -credit))
+        said += said.T
+        np.fill_diagonal(said, 0)
+        return said
+
+    @cached_property
+    def joins(self) -> Floats:
+        """(K, K) How likely two clusters are one class, symmetric.
+
+        A small cluster is hardly a class of its own where the others are large: it belongs to one of them, and the
+        odds say to which. Answers that deny one after the other make it a class again.
+        """
+        parts, sizes = self.parts, self.parts.sizes
+        if len(sizes) < 2:
+            return np.zeros((1, 1))
+        order = np.argsort(sizes, kind="stable")
+        typical = sizes[order][np.searchsorted(np.cumsum(sizes[order]), sizes.sum() / 2)]  # of the class of most items
+        own = np.log(sizes / typical) + logsumexp(parts.prior, axis=1)  # the odds of being a class, before any answer
+        to = np.exp(parts.between - np.logaddexp(own, logsumexp(parts.between, axis=1))[:, None])
+        belongs = np.where(sizes[:, None] <= sizes, to, to.T)
+        return np.asarray(
+            np.maximum(1 / (1 + np.exp(-parts.between)), np.maximum(np.triu(belongs), np.triu(belongs).T))
+        )
+
+
+def _log_odds(wrong: float) -> float:
+    return math.log((1 - wrong) / wrong)

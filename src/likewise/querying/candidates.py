@@ -1,0 +1,124 @@
+"""What there is to ask, and what each question is worth: how many items it is expected to put right.
+
+    join     two clusters that may be one class          P(one class) times the size of the smaller
+    split    a join that was made and may be wrong       P(two classes) times the size of the smaller side
+    verify   one item, or an atom by its middle          sum over the items of 1 - max_k q_ik
+
+A question about groups is asked about items in their middle, one about an item against the nearest confirmed member of
+its likeliest class. A pair is never asked twice: a doubt is asked through another member.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Container, Iterator
+from typing import NamedTuple
+
+import numpy as np
+from scipy.special import expit
+
+from likewise.clustering.constraints import Ints
+from likewise.querying.beliefs import Beliefs
+from likewise.querying.view import CENTRAL
+
+LISTED = 20  # questions of each kind, at most
+TRIED = 6  # items of each side that a question may be about
+CONFIRMED, MIDDLE = 1.0, 0.5  # how much nearer an item counts that was confirmed, or is in the middle of its atom
+
+WHY = {
+    "join": "These two groups may be one class.",
+    "split": "These two items are in one group, which may be two classes.",
+    "verify": "It is not clear which class the first item belongs to.",
+    "audit": "A random check of how good the classes are.",
+    "new": "Nothing else is left to ask.",
+}
+
+Asked = Container[tuple[int, int]]
+
+
+class Question(NamedTuple):
+    left: int
+    right: int
+    kind: str
+
+
+class Candidate(NamedTuple):
+    value: float
+    kind: str
+    place: tuple[int, int]  # two nodes of the tree of joins, or an item twice
+
+
+def candidates(beliefs: Beliefs) -> list[Candidate]:
+    """The most valuable questions of each kind, the best first."""
+    parts, view = beliefs.parts, beliefs.view
+    one, other = np.triu_indices(parts.n_clusters, 1)
+    joins = beliefs.joins[one, other] * np.minimum(parts.sizes[one], parts.sizes[other])
+    splits = expit(-parts.odds) * parts.small
+    singles = 1 - beliefs.posterior.max(axis=1)
+    middle = np.flatnonzero(view.rank == 0)
+    singles[middle] = np.bincount(view.atom, singles)[view.atom[middle]]
+    every = np.arange(len(singles))
+    table = (
+        ("join", joins, parts.root[one], parts.root[other]),
+        ("split", splits, parts.left, parts.right),
+        ("verify", singles, every, every),
+    )
+    listed = []
+    for kind, values, left, right in table:
+        best = np.argpartition(-values, LISTED)[:LISTED] if len(values) > LISTED else np.arange(len(values))
+        listed += [Candidate(float(values[each]), kind, (int(left[each]), int(right[each]))) for each in best]
+    return sorted(listed, key=lambda each: (-each.value, each.kind, each.place))
+
+
+def ask(beliefs: Beliefs, candidate: Candidate, asked: Asked) -> Question | None:
+    """The pair to ask about; None where all that would say something were asked."""
+    if candidate.kind == "verify":
+        item = candidate.place[0]
+        for cluster in np.argsort(-beliefs.posterior[item, :-1], kind="stable")[:2]:
+            some = members(beliefs, int(cluster), item, of_atom=beliefs.view.rank[item] == 0)
+            if pair := unasked([item], some, asked):
+                return Question(*pair, "verify")
+        return None
+    left, right = (middle_items(beliefs, beliefs.parts.atoms_of(node)) for node in candidate.place)
+    pair = unasked(left, right, asked)
+    return Question(*pair, candidate.kind) if pair else None
+
+
+def middle_items(beliefs: Beliefs, atoms: Ints) -> list[int]:
+    """Items that stand for some atoms, those nearest to the mean of all first."""
+    view = beliefs.view
+    items = np.flatnonzero(np.isin(view.atom, atoms) & (view.rank < CENTRAL))
+    near = view.places[items] @ view.sums[atoms].sum(axis=0)
+    return [int(each) for each in items[np.argsort(-near, kind="stable")[:TRIED]]]
+
+
+def members(beliefs: Beliefs, cluster: int, item: int, *, of_atom: bool = False) -> list[int]:
+    """Members of a cluster, those near the item and confirmed by an answer first.
+
+    Where the item stands for its atom, so do they for others: an answer within one atom says nothing of it.
+    """
+    view = beliefs.view
+    inside = np.flatnonzero(beliefs.posterior.argmax(axis=1) == cluster)
+    if of_atom:
+        inside = inside[(view.rank[inside] < CENTRAL) & (view.atom[inside] != view.atom[item])]
+    inside = inside[inside != item]
+    confirmed = np.zeros(len(view.atom), dtype=np.bool_)
+    confirmed[beliefs.ends[beliefs.same].ravel()] = True
+    near = view.places[inside] @ view.places[item]
+    near += CONFIRMED * confirmed[inside] + MIDDLE * (view.rank[inside] == 0)
+    return [int(each) for each in inside[np.argsort(-near, kind="stable")[:TRIED]]]
+
+
+def unasked(left: list[int], right: list[int], asked: Asked) -> tuple[int, int] | None:
+    """The first pair of both lists that was not asked about, by how far down they are together."""
+    for _, a, b in sorted((a + b, left[a], right[b]) for a in range(len(left)) for b in range(len(right))):
+        if a != b and (min(a, b), max(a, b)) not in asked:
+            return a, b
+    return None
+
+
+def any_pair(n: int, asked: Asked, random: np.random.Generator) -> Iterator[Question]:
+    """Pairs that were not asked about, in random order."""
+    for i in random.permutation(n):
+        for j in random.permutation(n):
+            if i != j and (min(int(i), int(j)), max(int(i), int(j))) not in asked:
+                yield Question(int(i), int(j), "new")
