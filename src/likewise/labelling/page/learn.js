@@ -32,7 +32,7 @@ export async function follow(begin, on) {
     const state = await api.patiently(api.learning, on.waiting);
     draw(state, begin);
     if (state.state !== "running") {
-      if (state.state === "failed") on.said(state.line ?? "Learning failed.");
+      if (state.state === "failed") on.said(state.line || "Learning failed.");
       if (state.state === "done") on.said("The model is learned.");
       return;
     }
