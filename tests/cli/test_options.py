@@ -72,12 +72,12 @@ def help_of(command: str, flag: str = "-h") -> str:
     return str(result.stdout)
 
 
-@pytest.mark.parametrize("command", ["", "data", "bench", "paper", *COMMANDS])
+@pytest.mark.parametrize("command", ["", "answers", "data", "bench", "paper", *COMMANDS])
 def test_both_words_for_help_work(command: str) -> None:
     assert help_of(command, "-h") == help_of(command, "--help")
 
 
-@pytest.mark.parametrize("group", ["", "data", "bench", "paper"])
+@pytest.mark.parametrize("group", ["", "answers", "data", "bench", "paper"])
 def test_what_a_command_does_fits_in_its_line(group: str) -> None:
     result = CliRunner().invoke(app, [*group.split(), "-h"], env={"COLUMNS": "80"})
     listed = result.stdout.partition("Commands:\n")[2].splitlines()

@@ -21,6 +21,7 @@ from likewise.cli.items import (
     read_answers,
 )
 from likewise.cli.options import (
+    PLACE,
     Device,
     EncoderName,
     Grey,
@@ -96,7 +97,8 @@ def discover(
     pairs: Annotated[
         str | None,
         typer.Option(
-            help="Answers about the pile, .csv, .parquet or a store: left, right, same. They join in.",
+            metavar=PLACE,
+            help="The answers about the pile, a table or a store as fit takes it. They join in.",
             show_default=False,
         ),
     ] = None,

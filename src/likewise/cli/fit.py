@@ -26,6 +26,7 @@ from likewise.cli.items import (
 from likewise.cli.options import (
     ANSWERS,
     LEARNING,
+    PLACE,
     BatchSize,
     Device,
     EncoderName,
@@ -58,7 +59,7 @@ NOISE = ("auto", "annotators", "confusion", "learn")
 
 def fit(
     items: ItemsPath,
-    pairs: Annotated[str, typer.Option(help=ANSWERS)],
+    pairs: Annotated[str, typer.Option(metavar=PLACE, help=ANSWERS)],
     out: Annotated[Path, typer.Option(help="Write to this folder. The same command resumes a stopped run.")],
     classes: Annotated[
         int | None,

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from likewise.cli.items import Given, open_to_learn, read_all
-from likewise.cli.options import STORE, EncoderName, Grey, ItemsPath, Seed, Size, Strict, TextColumns
+from likewise.cli.options import PLACE, STORE, EncoderName, Grey, ItemsPath, Seed, Size, Strict, TextColumns
 from likewise.errors import InputError
 
 if TYPE_CHECKING:
@@ -30,35 +30,46 @@ EVERYWHERE = ("0.0.0.0", "::", "")  # all addresses of this machine
 
 def label(
     items: ItemsPath,
-    store: Annotated[str, typer.Option(help=STORE)],
+    store: Annotated[str, typer.Option(metavar=PLACE, help=STORE)],
     from_: Annotated[
-        Path | None, typer.Option("--from", help="Begin from what this run has learned.", show_default=False)
+        Path | None,
+        typer.Option("--from", help="A run whose network is shown the items first.", show_default=False),
     ] = None,
     classes: Annotated[
-        int | None, typer.Option(min=2, help="How many classes there are, if you know.", show_default=False)
+        int | None,
+        typer.Option(min=2, help="How many classes there are. Default: estimated.", show_default=False),
     ] = None,
     annotator: Annotated[
-        str | None, typer.Option(help="Your name in the store; by default that of your account.", show_default=False)
+        str | None,
+        typer.Option(
+            metavar="NAME",
+            help="The annotator, as the store names you. Default: your account.",
+            show_default=False,
+        ),
     ] = None,
     annotators: Annotated[
         Path | None,
-        typer.Option(help="A file with a name in each line: each person gets an address.", show_default=False),
+        typer.Option(help="A text file with a name in each line. Each person gets an address.", show_default=False),
     ] = None,
     overlap: Annotated[
         float, typer.Option(min=0, max=1, help="The share of pairs that two people are asked about.")
     ] = 0.0,
     host: Annotated[
-        str, typer.Option(help="The address to listen on; 0.0.0.0 is all of this machine's.")
+        str, typer.Option(metavar="ADDRESS", help="The address to listen on. 0.0.0.0: every address of this machine.")
     ] = "127.0.0.1",
-    port: Annotated[int, typer.Option(min=0, max=65535, help="The port; 0 is any that is free.")] = 0,
+    port: Annotated[int, typer.Option(min=0, max=65535, help="The port to listen on. 0: any that is free.")] = 0,
     allow_host: Annotated[
-        list[str] | None, typer.Option(help="Another name that people reach this machine by.", show_default=False)
+        list[str] | None,
+        typer.Option(metavar="NAME", help="Another name by which people reach this machine.", show_default=False),
     ] = None,
     out: Annotated[
         Path | None,
-        typer.Option(help="The folder of what the button learns; by default beside the store.", show_default=False),
+        typer.Option(
+            help="Write to this folder what the page learns. Default: beside the store.",
+            show_default=False,
+        ),
     ] = None,
-    browser: Annotated[bool, typer.Option("--browser/--no-browser", help="Whether to open the page.")] = True,
+    browser: Annotated[bool, typer.Option("--browser/--no-browser", help="Whether to open a browser.")] = True,
     encoder: EncoderName = "auto",
     text: TextColumns = None,
     size: Size = 32,
@@ -210,7 +221,7 @@ def _open_for_run(run: Path, items: Path) -> Any:
 
 
 def _learned(run: Path, given: Given, items: Path) -> NDArray[np.float32]:
-    """What a run's network sees in the items, and what it says of their classes, side by side."""
+    """What a run's network sees in the items."""
     import numpy as np
 
     from likewise.cli.items import check_shape

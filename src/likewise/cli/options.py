@@ -120,6 +120,7 @@ ANSWERS = (
     "The answers: a .csv or .parquet table with the columns left, right and same, and perhaps weight and annotator; or "
     "a store, the .db file or the URL of a database."
 )
+PLACE = "FILE|URL"  # of answers
 STORE = "The store of the answers: a .db file, or postgresql+psycopg://NAME@HOST/DATABASE."
 Data = Annotated[
     Path | None,
