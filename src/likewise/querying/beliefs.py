@@ -23,6 +23,7 @@ from likewise.querying.view import CENTRAL, View
 
 WRONG, LEAST_WRONG = 0.05, 0.005  # the share of wrong answers: where its estimate begins, and its least
 UNSURE = 20  # answers that this guess counts as
+ASTRAY = 0.05  # the share of answers that are right, but about an item that is not of the class of its group
 OTHERS = 0.25  # how much an answer about an item that does not stand for its atom says of the atom
 
 
@@ -69,11 +70,16 @@ class Beliefs:
         return membership(self.view, self.parts, self._said(self.wrong), odds)
 
     def _said(self, wrong: float) -> Floats:
-        """(M, M) The log-odds of the answers, summed for each two atoms."""
+        """(M, M) The log-odds of the answers, summed for each two atoms and shared with those around them.
+
+        Otherwise a group that answers split would be put together again another way: the atom that was asked about
+        stays apart, and those around it change sides.
+        """
+        wrong = wrong + (1 - 2 * wrong) * ASTRAY
         credit = np.where(self.view.rank[self.ends] < CENTRAL, 1.0, OTHERS).prod(axis=1) * _log_odds(wrong)
         said = np.zeros((self.view.n_atoms, self.view.n_atoms))
         np.add.at(said, tuple(self.view.atom[self.ends].T), np.where(self.same, credit, -credit))
-        said += said.T
+        said = self.view.like @ (said + said.T) @ self.view.like.T
         np.fill_diagonal(said, 0)
         return said
 
@@ -89,8 +95,10 @@ class Beliefs:
             return np.zeros((1, 1))
         order = np.argsort(sizes, kind="stable")
         typical = sizes[order][np.searchsorted(np.cumsum(sizes[order]), sizes.sum() / 2)]  # of the class of most items
-        own = np.log(sizes / typical) + logsumexp(parts.prior, axis=1)  # the odds of being a class, before any answer
-        to = np.exp(parts.between - np.logaddexp(own, logsumexp(parts.between, axis=1))[:, None])
+        favour = np.minimum(np.log(sizes / typical), 0.0)  # of being part of a large class, and not of another part
+        own = np.log(sizes / typical) + logsumexp(parts.prior + favour, axis=1)  # of being a class, before any answer
+        to = parts.between + favour
+        to = np.exp(to - np.logaddexp(own, logsumexp(to, axis=1))[:, None])
         belongs = np.where(sizes[:, None] <= sizes, to, to.T)
         return np.asarray(
             np.maximum(1 / (1 + np.exp(-parts.between)), np.maximum(np.triu(belongs), np.triu(belongs).T))

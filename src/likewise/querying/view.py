@@ -22,6 +22,7 @@ COMPONENTS = 50  # principal ones, in which neighbours are near
 ATOM = 8  # items in one, about
 LEAST_ATOMS, MOST_ATOMS = 60, 250  # joining them takes the square of it
 PLACES = 30  # numbers that say where the walk puts an item
+SHARED = 0.5  # of an answer about an atom, by those around it
 CENTRAL = 3  # items of an atom that stand for it
 
 
@@ -48,6 +49,14 @@ class View:
     def degree(self) -> Floats:
         """(M,) Of each atom."""
         return np.asarray(self.links.sum(axis=1))
+
+    @cached_property
+    def like(self) -> Floats:
+        """(M, M) How an answer about an atom (column) is shared among it and the atoms around it; columns sum to 1."""
+        links = self.links - np.diag(np.diag(self.links))
+        total = links.sum(axis=0)
+        shared = np.where(total > 0, SHARED, 0.0)
+        return np.asarray(np.diag(1 - shared) + shared * links / np.where(total > 0, total, 1.0))
 
     @cached_property
     def sums(self) -> Floats:
