@@ -261,7 +261,7 @@ WORDS = [
 
 def test_the_words_that_differ(serve: Serve, context: Serve) -> None:
     page = context().new_page()
-    page.goto(serve().address())
+    page.goto(f"http://127.0.0.1:{serve().port}/page/theme.css")  # any file: the module alone is looked at
     script = "async ([left, right]) => (await import('/page/words.js')).differences(left, right)"
     for left, right, *marked in WORDS:
         runs = page.evaluate(script, [left, right])
@@ -271,7 +271,7 @@ def test_the_words_that_differ(serve: Serve, context: Serve) -> None:
 
 def test_the_chain_that_contradicts(serve: Serve, context: Serve) -> None:
     page = context().new_page()
-    page.goto(serve().address())
+    page.goto(f"http://127.0.0.1:{serve().port}/page/theme.css")  # any file: the module alone is looked at
     script = (
         "async (doubt) => (await import('/page/chain.js')).contradiction(doubt)?.map((step) => step.item.id) ?? null"
     )

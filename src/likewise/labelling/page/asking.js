@@ -13,7 +13,7 @@ export const MODES = { pair, grid, strip };
 
 export class Asking {
   // outbox: where answers go; context: what screens need of the page;
-  // on: {shown(asking), finished(sentence), said(sentence), busy(boolean)}
+  // on: {shown(asking), explained(question), finished(sentence), waiting(error), said(sentence), busy(boolean)}
   constructor(outbox, context, on) {
     Object.assign(this, { outbox, context, on });
     this.mode = "pair";
@@ -119,6 +119,7 @@ export class Asking {
     if (!shown || shown.mode !== "pair" || question.mode !== "pair") return;
     if (shown.left.id !== question.left.id || shown.right.id !== question.right.id) return;
     this.screen.question = question;
+    this.on.explained(question);
     this.ahead(question);
   }
 

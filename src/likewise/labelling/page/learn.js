@@ -17,7 +17,7 @@ export function draw(state, begin) {
     h(
       "p",
       { class: "hint", role: "status", id: "learn-line" },
-      state.line ??
+      state.line ||
         (state.state === "idle" ? "Trains a classifier and writes its report. You can go on answering." : ""),
     ),
     ...(state.report
@@ -32,7 +32,7 @@ export async function follow(begin, on) {
     const state = await api.patiently(api.learning, on.waiting);
     draw(state, begin);
     if (state.state !== "running") {
-      if (state.state === "failed") on.said(state.line ?? "Learning failed.");
+      if (state.state === "failed") on.said(state.line || "Learning failed.");
       if (state.state === "done") on.said("The model is learned.");
       return;
     }

@@ -67,9 +67,8 @@ function shown({ screen, mode }) {
   select(mode);
   one("#view").replaceChildren(screen.element);
   one("#question").textContent = MODES[mode].title;
-  one("#why").textContent = question.why ?? "";
+  explained(question);
   one("#why").hidden = true;
-  one("#why-button").hidden = !question.why;
   one("#why-button").setAttribute("aria-expanded", "false");
   one("#stage").dataset.question = question.id;
   note(
@@ -78,6 +77,11 @@ function shown({ screen, mode }) {
   changed();
   one("#next").textContent = mode === "pair" ? MODES.pair.spoken(question) : MODES[mode].title;
   if (document.activeElement?.closest(".modes")) one("#stage").focus({ preventScroll: true });
+}
+
+function explained(question) {
+  one("#why").textContent = question.why ?? "";
+  one("#why-button").hidden = !question.why;
 }
 
 function changed() {
@@ -167,6 +171,7 @@ async function start() {
   };
   asking = new Asking(outbox, context, {
     shown,
+    explained,
     finished,
     waiting,
     said: say,
