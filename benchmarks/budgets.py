@@ -26,7 +26,7 @@ DASHES = ("-", "--", ":")  # once the colours are used up
 OPENING = """# What each command costs
 
 For each command: what its cost grows with, the exponent that is promised for time and for memory when that becomes ten
-times as much, and the most it may cost at the larger size. `python -m benchmarks.budgets` measures them on made-up
+times as much, and the most it may cost at the larger size. `python -m benchmarks.budgets` measures them on synthetic
 tables of 16 features, each command in a process of its own, and writes this page; **bold** is what missed its promise,
 an exponent by more than a half: three sizes tell linear from quadratic, and not much more. A cost that grows little
 next to what it is from the start may miss by chance, since each is measured once and comes out a tenth higher or lower
@@ -53,6 +53,7 @@ What must fit into memory, and what need not:
 - `evaluate` predicts as `predict` does, and keeps one label for each item.
 - `encode` computes a batch at a time and keeps its features on disk; it costs what its encoder does for each item.
 - `data`, `paper` and `demo` cost what their data sets and schedules say; `export` does not depend on the items.
+- `label` reads the items as `fit` does, and then answers one press at a time; `answers` reads and writes each answer once.
 """
 
 

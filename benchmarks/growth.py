@@ -18,7 +18,7 @@ from dataclasses import asdict, dataclass
 from itertools import pairwise
 from pathlib import Path
 
-from benchmarks.made_up import MadeUp
+from benchmarks.synthetic import MadeUp
 
 COSTS = ("cpu_seconds", "mebibytes")
 NOISE = 0.1  # of the first cost: a difference of less means nothing

@@ -26,6 +26,7 @@ ORDER = [
     {"encoders"},
     {"estimators", "landscape"},
     {"querying"},
+    {"labelling"},
     {"reporting", "benchmarks"},
     {"paper"},
     {"cli"},
@@ -34,7 +35,7 @@ LEVEL = {room: level for level, rooms in enumerate(ORDER) for room in rooms}
 
 # The same for the files of a room that is built in layers; the files of every other room import in some order too.
 INSIDE = {
-    "storage": [{"atomic_files", "machine"}, {"records"}, {"run_folder"}],
+    "storage": [{"atomic_files", "fingerprint", "machine"}, {"records"}, {"run_folder"}],
     "distributed": [{"world"}, {"collectives"}, {"batch_norm"}],
     "criteria": [
         {"tables"},
@@ -43,7 +44,7 @@ INSIDE = {
         {"mcl", "kcl"},
         {"wrong_answers"},
     ],
-    "landscape": [{"plane", "surface", "losses"}, {"job", "blocks", "runs"}, {"rows"}, {"grid"}, {"compute"}],
+    "landscape": [{"plane", "surface", "losses"}, {"job", "blocks"}, {"rows"}, {"grid"}, {"compute"}],
 }
 
 FILES = sorted(SOURCE.rglob("*.py"))

@@ -16,12 +16,12 @@ from likewise.benchmarks.answers import (
     Cost,
     Pile,
     judge,
-    made_up_features,
-    made_up_images,
     measure,
     open_pile,
     record,
     report,
+    synthetic_features,
+    synthetic_images,
 )
 from likewise.cli.bench import ANSWER_CASES, app
 from likewise.storage.records import as_json
@@ -42,7 +42,9 @@ COST = Cost(
 )
 
 
-@pytest.mark.parametrize("pile", [made_up_features(60, 20, 3), made_up_images(60, 8, 3)], ids=["features", "images"])
+@pytest.mark.parametrize(
+    "pile", [synthetic_features(60, 20, 3), synthetic_images(60, 8, 3)], ids=["features", "images"]
+)
 def test_as_many_steps_with_labels(pile: Pile, monkeypatch: pytest.MonkeyPatch) -> None:
     steps: list[int] = []
     step = torch.optim.Adam.step
@@ -55,7 +57,7 @@ def test_as_many_steps_with_labels(pile: Pile, monkeypatch: pytest.MonkeyPatch) 
 
 
 def test_made_up_classes_lie_apart() -> None:
-    features, images = made_up_features(60, 200, 3), made_up_images(60, 8, 3)
+    features, images = synthetic_features(60, 200, 3), synthetic_images(60, 8, 3)
     assert features.inputs.norm(dim=1).allclose(torch.ones(60))
     assert images.inputs.dtype == torch.uint8
     for pile in (features, images):
@@ -65,7 +67,7 @@ def test_made_up_classes_lie_apart() -> None:
 
 
 def test_what_is_not_there_is_made_up(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(answers, "made_up_images", lambda: made_up_images(20, 8))
+    monkeypatch.setattr(answers, "synthetic_images", lambda: synthetic_images(20, 8))
     piles = [open_pile(case, tmp_path) for case in ANSWER_CASES]
     assert [(pile.case, pile.source) for pile in piles] == [("features", "made up"), ("images", "made up")]
     assert piles[0].inputs.shape == (900, 1280)

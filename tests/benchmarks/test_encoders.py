@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import os
 import zipfile
 from pathlib import Path
 
@@ -33,15 +34,20 @@ def archive(tmp_path: Path) -> Path:
 def test_photographs_and_speed(archive: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(encoders, "UNSEEN", 1)
     monkeypatch.setattr(encoders, "ANSWERS", 20)
+    monkeypatch.setattr(encoders, "DRAWS", 2)
+    before = os.environ["LIKEWISE_CACHE"]
     record, lines = encoders.run(["photos", "speed"], archive)
     sets: dict = record["sets"]  # type: ignore[assignment, type-arg]
     assert sets["photos"]["accuracy"] == {
-        "20 random answers": 100.0,
+        "20 random answers, mean of 2 draws": 100.0,
+        "20 random answers, worst draw": 100.0,
         "k-means": 100.0,
         "logistic regression, all labels": 100.0,
     }
+    assert os.environ["LIKEWISE_CACHE"] == before
     assert sets["speed"]["items"] == 10
-    assert any("20 random answers" in line and "100.00 %" in line for line in lines)
+    assert set(sets["speed"]["ratios"]) >= {"(encoder - decoding)/forward", "decoding/Pillow's loop"}
+    assert any("20 random answers, worst" in line and "100.00 %" in line for line in lines)
 
 
 def test_answers_of_which_half_are_same() -> None:

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from benchmarks.budgets import growth_page, main
 from benchmarks.growth import BUDGETS, Budget, Growth, cost_of, exponent, judge
-from benchmarks.made_up import MadeUp
+from benchmarks.synthetic import MadeUp
 
 from benchmarks import growth
 from likewise.cli import app as likewise_app

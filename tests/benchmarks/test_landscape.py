@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 from typer.testing import CliRunner
 
-from likewise.benchmarks.landscape import CONTENDERS, Comparison, judge, made_up_job, record, report
+from likewise.benchmarks.landscape import CONTENDERS, Comparison, judge, record, report, synthetic_job
 from likewise.cli.bench import app
 
 COMPARISON = Comparison(
@@ -23,7 +23,7 @@ COMPARISON = Comparison(
 
 
 def test_all_compute_the_same_losses() -> None:
-    job = made_up_job(items=20, points=3)
+    job = synthetic_job(items=20, points=3)
     found = {name: call(job) for name, call in CONTENDERS.items()}
     assert found["loop"].shape == (3, 3)
     assert np.ptp(found["loop"], axis=1).min() > 0  # the points differ

@@ -110,7 +110,7 @@ def test_annotators_are_judged(tmp_path: Path) -> None:
 @pytest.mark.parametrize(("same", "missing"), [(1, "different"), (0, "same")])
 def test_answers_of_one_kind_get_a_word(tmp_path: Path, same: int, missing: str) -> None:
     result = run(write(tmp_path / "a.csv", "left,right,same", f"a,b,{same}"))
-    assert f'none says "{missing}": no classes can be learnt from these alone' in result.output
+    assert f'none says "{missing}": no classes can be learned from these alone' in result.output
     assert result.exit_code == 0
 
 
@@ -164,7 +164,7 @@ def test_what_one_annotator_or_nobody_said_is_not_merged(tmp_path: Path) -> None
         file = write(tmp_path / "a.csv", head, *rows)
         refused = run(file, "--merge", tmp_path / "b.csv").exception
         assert isinstance(refused, InputError)
-        assert str(refused) == f"{file} names {who}, so that there is nothing to merge; leave --merge out."
+        assert str(refused) == f"{file} names {who}, so there is nothing to merge; leave --merge out."
     assert not (tmp_path / "b.csv").exists()
 
 
@@ -228,7 +228,7 @@ def test_bad_input_is_one_sentence_and_nothing_is_written(tmp_path: Path) -> Non
     for name, message in (
         ("b.txt", "must end in .csv or .parquet"),
         ("folder.csv", "is a folder"),
-        ("a.csv/b.csv", "cannot be made, for"),
+        ("a.csv/b.csv", "cannot be made, because"),
         ("a.csv", "holds the answers"),
     ):
         for option in ("--repair", "--merge"):

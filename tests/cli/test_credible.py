@@ -39,9 +39,9 @@ def by_five(path: Path) -> tuple[Path, np.ndarray]:
 def test_annotators_are_judged_and_the_wrong_answers_listed(tmp_path: Path) -> None:
     file, wrong = by_five(tmp_path / "a.csv")
     lines = run(file, "--credible").output.splitlines()
-    assert "  chance looks random; their answers count for next to nothing." in lines
+    assert "  chance looks random; their answers hardly count." in lines
     assert "  turned answers the wrong way round; what they say is taken as its opposite." in lines
-    assert '  yes says "same" whatever the pair; their answers count for next to nothing.' in lines
+    assert '  yes says "same" whatever the pair; their answers hardly count.' in lines
     assert not any(line.startswith(("  ann looks", "  ann answers", "  bob looks", "  bob answers")) for line in lines)
     share = next(
         re.fullmatch(r"About (\d+) % of the answers look wrong \((\d+) to (\d+)\)\.", line)
@@ -66,7 +66,7 @@ def test_of_three_the_least_credible_gives_way_with_its_odds(tmp_path: Path) -> 
     file = tmp_path / "a.csv"
     file.write_text("left,right,same,weight\na,b,1,3\nb,c,1,2\na,c,0,1\n")
     lines = run(file, "--credible").output.splitlines()
-    assert "Too few answers bear on each other to say how many are wrong; 1 in 10 is assumed." in lines
+    assert "Too few answers check one another to say how many are wrong; 1 in 10 is assumed." in lines
     odds = re.fullmatch(r"  a!=c, line 4: wrong by ([\d.]+) to 1; a=b, b=c \(2, 3\)", lines[-1])
     assert odds is not None
     pairs = Pairs.read(file)
@@ -90,7 +90,9 @@ def test_of_pure_noise_nothing_is_claimed(tmp_path: Path) -> None:
     j = (i + random.integers(1, 40, size=400)) % 40
     Pairs.from_arrays(np.stack([i, j], axis=1), random.integers(2, size=400)).write_csv(tmp_path / "a.csv")
     output = run(tmp_path / "a.csv", "--credible").output
-    assert "Which answers are wrong cannot be told: they do not bear each other out more than chance would." in output
+    assert (
+        "It is impossible to say which answers are wrong: they agree with one another no more than by chance." in output
+    )
     assert "wrong by" not in output
     said = json.loads(run(tmp_path / "a.csv", "--credible", "--json").output)["credible"]
     assert (said["supported"], said["suspects"], said["outliers"]) == (False, [], [])

@@ -10,12 +10,13 @@ from typing import Any
 
 import numpy as np
 import onnxruntime
+import pandas as pd
 import pytest
 from PIL import Image
 
 from likewise.cli.items import encoder_to_learn
 from likewise.encoders import load_encoder
-from likewise.estimators import PairClassifier, load_classifier
+from likewise.estimators import PairClassifier, fine_tuning, load_classifier
 from likewise.pairs import Pairs
 
 Run = Callable[..., Any]
@@ -119,6 +120,27 @@ def test_one_file_from_pixels_to_probabilities(photos: Path, run: Run) -> None:
     session = onnxruntime.InferenceSession(photos / "model.onnx")
     (found,) = session.run(None, {"images": pixels})
     np.testing.assert_allclose(found, load_classifier(photos / "run").predict_proba(paths), atol=1e-4)
+
+
+def test_a_fine_tuned_encoder_is_used_everywhere(photos: Path, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(fine_tuning, "is_supported", lambda *_: True)
+    options = ("--encoder", "efficientnet-lite0@64", "--fine-tune", "--views", 1, "--held-out", 0.3)
+    out = photos / "tuned"
+    result = run("fit", photos / "photos", "--pairs", photos / "answers.csv", *QUICK, *options, "--out", out)
+    assert result.exit_code == 0, result.output
+    assert "The encoder's last blocks were trained too." in result.stdout
+    assert json.loads((out / "metrics.json").read_text())["fine_tuned"] is True
+    result = run("predict", out, photos / "photos", "--out", photos / "p.parquet", "--probabilities")
+    assert result.exit_code == 0, result.output
+    paths = sorted((photos / "photos").glob("p*.png"))
+    model = load_classifier(out)
+    probabilities = model.predict_proba(paths)
+    table = pd.read_parquet(photos / "p.parquet")
+    written = table[[f"probability_{name}" for name in model.classes_]].to_numpy()
+    np.testing.assert_allclose(np.log(written + 1e-30), np.log(probabilities + 1e-30), atol=1e-2)
+    model.encoder_weights_ = None
+    before = model.predict_proba(paths)  # of the encoder as it was
+    assert np.abs(np.log(before + 1e-30) - np.log(probabilities + 1e-30)).max() > 1
 
 
 def test_small_images_and_named_networks_stay_as_they_are(photos: Path) -> None:

@@ -114,7 +114,7 @@ def test_broken_images_are_listed_and_their_answers_left_out(photos: Path) -> No
     first, second, third = (photos / "said.txt").read_text().splitlines()
     assert first == "likewise: warning: 1 image cannot be read and is left out:"
     assert "/photos/p00.png (cannot identify image file" in second
-    assert third == f"likewise: warning: {about} answers speak of images that cannot be read, and will not be used."
+    assert third == f"likewise: warning: Ignoring {about} answers about images that cannot be read."
     kept = Pairs.read(photos / "run" / "answers.parquet")
     assert len(kept) == len(given) - about
     assert "p00.png" not in kept.ids.tolist()
@@ -355,7 +355,7 @@ def test_answers_that_all_say_different_get_a_warning(blobs: Path, fit_blobs: Ru
     (blobs / "answers.csv").write_text("\n".join([lines[0], *(line for line in lines[1:] if line.endswith(",0"))]))
     result = fit_blobs(blobs, blobs / "new", "--epochs", 1)
     assert result.exit_code == 0, result.output
-    said = "likewise: warning: All answers say different: nothing says what makes two items the same.\n"
+    said = "likewise: warning: All answers say different, so nothing shows what makes two items the same.\n"
     assert result.stderr == said
     assert "No answers were held out" in result.stdout
     assert json.loads((blobs / "new" / "metrics.json").read_text())["held_out"]["interval"] is None
@@ -497,7 +497,7 @@ def test_annotators_and_wrong_answers_are_told_and_reported(blobs: Path, run: Ru
     assert result.exit_code == 0, result.output
     assert "of the answers look wrong (" in result.stdout
     assert "  bob answers the wrong way round; what they say is taken as its opposite." in result.stdout
-    assert "  chance looks random; their answers count for next to nothing." in result.stdout
+    assert "  chance looks random; their answers hardly count." in result.stdout
     facts = json.loads((blobs / "judged" / "metrics.json").read_text())["answers"]
     listed = f"{facts['likely_wrong']} are listed in the report."
     assert listed in result.stdout

@@ -121,9 +121,9 @@ def test_large_and_small_files_leave_out_the_answers_about_a_broken_image_alike(
     index = [(names[i], names[j]) if by == "name" else (i, j) for i, j, _ in answers]
     Pairs.from_arrays(index, [same for *_, same in answers]).write(tmp_path / "answers.csv")
     given = items.Given(pile, names)
-    with pytest.warns(UserWarning, match=r"^2 answers speak of images that cannot be read, and will not be used\.$"):
+    with pytest.warns(UserWarning, match=r"^Ignoring 2 answers about images that cannot be read\.$"):
         small = items.find_answers(Pairs.read(tmp_path / "answers.csv"), given)
-    with pytest.warns(UserWarning, match=r"^2 answers speak of images that cannot be read, and will not be used\.$"):
+    with pytest.warns(UserWarning, match=r"^Ignoring 2 answers about images that cannot be read\.$"):
         large = items.close_answers(tmp_path / "answers.csv", given, tmp_path / "kept", 0.0, 0)
     for column in ("left", "right", "same", "lines"):
         assert getattr(large.sample, column).tolist() == getattr(small, column).tolist()

@@ -119,4 +119,4 @@ def test_what_is_refused_in_one_sentence(
 def test_a_folder_that_is_no_run_is_refused(run: Run, tmp_path: Path) -> None:
     refused = run("landscape", tmp_path, "--out", tmp_path / "s.npz")
     assert refused.exit_code == 2
-    assert "is no run: config.json is missing" in refused.output
+    assert "is not a run: config.json is missing" in refused.output

@@ -38,8 +38,8 @@ def test_a_run_and_what_the_other_commands_make_of_it(blobs: Path, run: Run) -> 
     assert f"{blobs / 'blobs.csv'}: 60 items\n{blobs / 'few.csv'}: 12 labels of 3 classes\n" in result.stdout
     assert "Learning by pseudo-mcl; Ctrl-C stops" in result.stdout
     assert "The 60 items, by pseudo-mcl:\n  class  items\n    ant " in result.stdout
-    assert "No labels were held out, so that nothing is known" in result.stdout
-    assert "It says otherwise than 0 of the 12 labels it learned from." in result.stdout
+    assert "No labels were held out, so its accuracy on other items is not known" in result.stdout
+    assert "It disagrees with 0 of the 12 labels that it learned from." in result.stdout
     assert "likewise name" not in result.stdout
 
     predicted = run("predict", out, blobs / "blobs.csv", "--out", blobs / "p.csv")
@@ -53,7 +53,7 @@ def test_a_run_and_what_the_other_commands_make_of_it(blobs: Path, run: Run) -> 
     assert (judged["accuracy_by_name"], judged["items"], judged["learned_from"]) == (right, 60, 12)
     reported = run("report", out)
     assert reported.exit_code == 0, reported.output
-    assert reported.stdout.splitlines()[1] == "The classifier says otherwise than 0 of 12 labels."
+    assert reported.stdout.splitlines()[1] == "The classifier disagrees with 0 of 12 labels."
     page = (out / "report.html").read_text(encoding="utf-8")
     assert "3 classes, learned from 12 labels" in page
     assert "by what it says of them itself (Pseudo-MCL)" in page
@@ -107,7 +107,7 @@ def test_pictures_of_which_a_labelled_one_is_broken(photos: Path, run: Run) -> N
         file.write("p00.png,ant\n")
     result = semi(run, photos, "new", "--size", 8, "--grey", items="photos")
     assert result.exit_code == 0, result.output
-    assert "likewise: warning: 1 label is of an image that cannot be read, and will not be used." in result.stderr
+    assert "likewise: warning: Ignoring 1 label of an image that cannot be read." in result.stderr
     assert "12 labels" not in result.stdout
     assert "9 labels of 3 classes" in result.stdout
     kept = pyarrow.parquet.read_table(photos / "new" / "labels.parquet").to_pydict()
@@ -133,7 +133,7 @@ def test_every_item_labelled_is_said(blobs: Path, run: Run, write_rows: Run) -> 
     write_rows(blobs / "few.csv", ("id", "label"), *((f"b{row:02}", truth[row]) for row in range(60)))
     result = semi(run, blobs)
     assert result.exit_code == 0, result.output
-    assert result.stderr.startswith("likewise: warning: Every item has a label, so that nothing is left")
+    assert result.stderr.startswith("likewise: warning: Every item has a label, so nothing is left")
     assert "The 60 items, by supervised:" in result.stdout
 
 
@@ -157,7 +157,7 @@ REFUSED = {
     "too few for a similarity": (
         [("b00", "ant"), ("b01", "bee")],
         ("--method", "spn-mcl"),
-        "No class has two items, so that nothing is the same; label more items.",
+        "No class has two items, so no pair is the same; label more items.",
     ),
 }
 

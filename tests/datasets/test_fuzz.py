@@ -115,7 +115,7 @@ def test_cifar_archives_with_links_and_names_that_lead_out_are_refused(what: str
         member.size = member.size if what in ("..", "absolute") else 0
 
     (tmp_path / CIFAR10.archive).write_bytes(gzip.compress(cifar_archive(CIFAR, change)))
-    with pytest.raises(InputError, match=r"holds '.*test_batch\.bin', which is no plain file below it; delete"):
+    with pytest.raises(InputError, match=r"holds '.*test_batch\.bin', which is not a plain file below it; delete"):
         load_cifar10(tmp_path)
 
 

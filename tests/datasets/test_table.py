@@ -352,7 +352,7 @@ def test_what_is_no_table_file(tmp_path: Path) -> None:
     with pytest.raises(InputError, match=r"a\.csv does not exist; give a CSV or Parquet file"):
         load_table(tmp_path / "a.csv")
     (tmp_path / "b.csv").mkdir()
-    with pytest.raises(InputError, match=r"b\.csv is no file; give a CSV or Parquet file"):
+    with pytest.raises(InputError, match=r"b\.csv is not a file; give a CSV or Parquet file"):
         load_table(tmp_path / "b.csv")
     (tmp_path / "c.txt").touch()
     with pytest.raises(InputError, match=r"c\.txt ends neither in \.csv nor in \.parquet"):

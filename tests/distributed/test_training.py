@@ -29,7 +29,7 @@ from likewise.supervision import (
     similarity_objective,
     transfer_objective,
 )
-from likewise.supervision.semi import METHODS, Aids, AveragedNetwork, BatchSeen, natural_weights, semi_objective
+from likewise.supervision.semi import METHODS, Aids, AveragedNetwork, SemiBatch, natural_weights, semi_objective
 from likewise.training import Batch, Diverged, Interrupted, Settings, TensorBatches, train
 from likewise.training.batches import EpochOrder
 from likewise.training.orders import FewLabelsOrder
@@ -148,7 +148,7 @@ def train_vat() -> Any:
     history = train(network, batches, objective, SETTINGS, progress=False).history
     with sharing(17) as own:
         network.register_forward_hook(lambda _, __, rows: rows if own.size == 1 else gathered(rows))
-        seen = BatchSeen(network, inputs[:17][own.rows], torch.zeros(17, 3), labelled=5)
+        seen = SemiBatch(network, inputs[:17][own.rows], torch.zeros(17, 3), labelled=5)
         return history, network.state_dict(), gathered(seen.items), seen.again(2 * seen.items).detach()
 
 

@@ -9,7 +9,7 @@ import pytest
 import torch
 from PIL import Image
 
-from likewise.encoders import lite0, load_encoder
+from likewise.encoders import fast_lite0, lite0, load_encoder
 from likewise.encoders.cache import cache_folder
 from likewise.errors import InputError
 from likewise.networks.efficientnet_lite import EfficientNetLite0
@@ -51,6 +51,16 @@ def test_fused_layers_compute_the_same() -> None:
     with torch.no_grad():
         expected = network.eval()(images)
         torch.testing.assert_close(network.fuse()(images), expected, atol=1e-4, rtol=1e-4)
+
+
+@pytest.mark.parametrize("side", [160, 97])
+def test_onnxruntime_computes_the_same(side: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    pixels = [np.random.default_rng(place).integers(0, 256, (3, side, side), np.uint8) for place in range(6)]
+    fast = lite0.load(side).compute(pixels, torch.device("cpu"), "float32")
+    monkeypatch.setattr(fast_lite0, "is_installed", lambda name: False)
+    plain = lite0.load(side).compute(pixels, torch.device("cpu"), "float32")
+    assert not torch.equal(fast, plain)  # or they would be of one library
+    torch.testing.assert_close(fast, plain, atol=1e-4, rtol=1e-4)
 
 
 def test_weights_are_kept_and_a_damaged_copy_is_written_again(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

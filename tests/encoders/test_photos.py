@@ -9,7 +9,7 @@ import pytest
 import torch
 from PIL import Image
 
-from likewise.encoders.photos import PhotoForm, photo_encoder
+from likewise.encoders.photos import VIEWS, PhotoForm, photo_encoder
 from likewise.encoders.pretrained import UnusableItem
 from likewise.errors import InputError
 
@@ -56,6 +56,18 @@ def test_arrays_are_photos_too() -> None:
     np.testing.assert_array_equal(found, np.repeat(grey, 3, axis=0))
     with pytest.raises(UnusableItem, match="a photo is uint8"):
         PhotoForm(8, 8).prepare(grey.astype(np.float32))  # type: ignore[arg-type]
+
+
+def test_views_are_flipped_and_cropped_elsewhere() -> None:
+    y, x = np.mgrid[0:60, 0:80]
+    photo = np.stack([x, y, x + y]).astype(np.uint8)
+    form = PhotoForm(40, 60)  # which resizes nothing
+    seen = [form.prepare(photo, view) for view in range(len(VIEWS))]
+    np.testing.assert_array_equal(seen[0], photo[:, 10:50, 20:60])
+    np.testing.assert_array_equal(seen[1], photo[:, 10:50, 20:60][:, :, ::-1])
+    np.testing.assert_array_equal(seen[2], photo[:, :40, :40])
+    np.testing.assert_array_equal(seen[3], photo[:, 20:, 40:][:, :, ::-1])
+    assert len({view.tobytes() for view in seen}) == len(VIEWS)
 
 
 def test_a_broken_photo_says_why() -> None:

@@ -12,7 +12,7 @@ from PIL import Image
 from torch import nn
 
 from likewise import CategoryDiscoverer, PairClassifier, Pairs, SemiSupervisedClassifier, SimilarityNetwork
-from likewise.encoders import load_encoder
+from likewise.encoders import Encoder, load_encoder
 from likewise.errors import InputError
 from likewise.estimators.encoding import encode_to_fit
 
@@ -127,3 +127,31 @@ def test_a_damaged_description_of_an_encoder_is_refused(tmp_path: Path) -> None:
     path.write_text(path.read_text().replace('"width": 256', '"width": "wide"'))
     with pytest.raises(InputError, match="width"):
         PairClassifier.load(tmp_path)
+
+
+def test_the_second_stage_sees_views_of_photos(photos: list[Path], monkeypatch: pytest.MonkeyPatch) -> None:
+    encoded: list[int] = []
+    original = Encoder.encode_views
+    monkeypatch.setattr(Encoder, "encode_views", lambda self, X, n: encoded.append(n) or original(self, X, n))
+    few = [0, -1, -1, 1, -1, -1]
+    plain, viewed = (
+        SemiSupervisedClassifier(epochs=2, encoder=Colours(), augment=None, views=views).fit(photos, few)
+        for views in (0, 2)
+    )
+    assert encoded == [2]
+    # of one colour each, all views of a photo are the same
+    np.testing.assert_allclose(plain.predict_proba(photos), viewed.predict_proba(photos), atol=1e-4)
+    model = PairClassifier(2, epochs=2, encoder=Colours(), views=3, held_out=0.2).fit(photos, pairs=PAIRS)
+    assert model.score(photos, LABELS) == 1
+    assert encoded == [2, 3]
+
+
+def test_views_that_cannot_be_had_are_refused(photos: list[Path]) -> None:
+    for model, items, said in (
+        (quick(encoder="wordllama", views=2), TEXTS, "wordllama has no augmented views"),
+        (quick(encoder="none", views=2), np.eye(6), "views are of photos that are encoded"),
+        (quick(encoder=Colours(), views=2), np.zeros((6, 3)), "X holds their features; give the photos"),
+        (quick(encoder=Colours(), views=10), photos, "views must be from 1 to 9, got 10"),
+    ):
+        with pytest.raises(InputError, match=said):
+            model.fit(items, pairs=PAIRS)

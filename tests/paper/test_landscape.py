@@ -58,7 +58,7 @@ def runs(tmp_path_factory: pytest.TempPathFactory, data: DataSet) -> Path:
 
 @pytest.fixture
 def record(runs: Path, data: DataSet, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> LandscapeRecord:
-    monkeypatch.setattr("likewise.landscape.runs.load", lambda name, folder: data)
+    monkeypatch.setattr("likewise.landscape.compute.load", lambda name, folder: data)
     made, path, ran = landscape.run_landscape(**SMALL, runs=runs, results=tmp_path)
     assert ran
     assert path == tmp_path / "landscape" / "mnist-lenet-seed0-1ep-3x3-20items.json"

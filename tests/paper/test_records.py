@@ -29,10 +29,10 @@ def test_nothing_but_the_record_is_left_and_it_is_the_same_each_time(tmp_path: P
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        (lambda content: content.pop("error"), "error is missing"),
+        (lambda content: content.pop("error"), "'error' is missing"),
         (lambda content: content.update(date="today"), "unknown key date"),
-        (lambda content: content.update(error="0.6"), "error cannot be '0.6'"),
-        (lambda content: content.update(seed=None), "seed cannot be None"),
+        (lambda content: content.update(error="0.6"), "error must be a number"),
+        (lambda content: content.update(seed=None), "seed must be a whole number"),
     ],
 )
 def test_a_faulty_record_is_refused_by_file_and_key(
@@ -47,7 +47,7 @@ def test_a_faulty_record_is_refused_by_file_and_key(
     assert str(path) in str(error.value)
 
 
-@pytest.mark.parametrize(("text", "message"), [('{"table": ', "not a JSON file"), ("[]", "must be a JSON object")])
+@pytest.mark.parametrize(("text", "message"), [('{"table": ', "is not JSON"), ("[]", "must be a mapping")])
 def test_what_is_no_record_is_refused(tmp_path: Path, text: str, message: str) -> None:
     path = tmp_path / "cut.json"
     path.write_text(text)

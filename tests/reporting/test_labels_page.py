@@ -51,7 +51,7 @@ def test_what_it_says(tmp_path: Path) -> None:
     assert "6 Items 2 of them without a label" in text
     assert "found ant <bee> ant 0 0 <bee> 1 1" in text
     assert "A dashed line marks the start of a stage; each stage's training loss is over different items." in text
-    assert "The model says otherwise than 2 of 4 labels." in text
+    assert "The model disagrees with 2 of 4 labels." in text
     assert text.index("d Label ant Model <bee>, 99.0 %") < text.index("f Label ant Model <bee>, 95.0 %")  # surest first
 
 
@@ -72,7 +72,7 @@ def test_pictures_of_the_labels_to_check(tmp_path: Path) -> None:
 def test_a_label_that_is_no_class_any_more_is_wrong(tmp_path: Path) -> None:
     renamed = ItemLabels(LABELS.items, ["wasp"] * 4, LABELS.held_out)
     text = text_of(written(tmp_path, renamed))
-    assert "The model says otherwise than 4 of 4 labels." in text
+    assert "The model disagrees with 4 of 4 labels." in text
     assert "true class" not in text
 
 

@@ -170,7 +170,7 @@ def test_same_input_same_bytes(tmp_path: Path, page: Page, learner: Make) -> Non
         ({"labels": [*LABELS[:-1], 3]}, "Label 3 has no name"),
         (
             {"class_names": NAMES[:2], "labels": [0] * 8},
-            "MCL: confusion and matching must speak of the 2 named classes",
+            "MCL: confusion and matching must be about the 2 named classes",
         ),
         (
             {"previews": np.zeros((8, 1, 8, 8))},

@@ -81,9 +81,7 @@ def test_labels(tmp_path: Path, read: Read) -> None:
     model = SemiSupervisedClassifier(epochs=5, held_out=0.2).fit(X, y)
     written = report(model, X, labels=y, out=tmp_path / "report.html")
     tree = read(written.path.read_text(encoding="utf-8"))
-    assert (
-        written.finding == f"The classifier says otherwise than {int((model.predict(X) != y)[:30].sum())} of 30 labels."
-    )
+    assert written.finding == f"The classifier disagrees with {int((model.predict(X) != y)[:30].sum())} of 30 labels."
     assert f"{len(model.held_out_)} further labels were held out" in tree.text
     names = np.array(["", "ant", "bee", EVIL], dtype=object)[y + 1]
     model = SemiSupervisedClassifier("supervised", epochs=5).fit(X, names)

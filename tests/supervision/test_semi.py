@@ -14,7 +14,7 @@ from likewise.supervision.semi import (
     METHODS,
     Aids,
     AveragedNetwork,
-    BatchSeen,
+    SemiBatch,
     Weights,
     find_method,
     natural_weights,
@@ -50,9 +50,9 @@ def test_the_weights_are_those_of_appendix_c() -> None:
 
 @pytest.mark.parametrize("class_weight", [None, [0.5, 1.0, 2.0, 1.0, 1.0]])
 def test_cross_entropy_of_the_labelled_rows_and_the_regulariser_of_the_rest(class_weight: list[float] | None) -> None:
-    shown: list[BatchSeen] = []
+    shown: list[SemiBatch] = []
 
-    def regulariser(seen: BatchSeen) -> Tensor:
+    def regulariser(seen: SemiBatch) -> Tensor:
         shown.append(seen)
         return seen.item_logits.sum()
 
@@ -84,7 +84,7 @@ def test_labels_of_further_rows_are_not_learned_from() -> None:
 def test_other_items_are_seen_beside_the_same_labelled_rows() -> None:
     norm = nn.BatchNorm1d(6, affine=False)
     with torch.no_grad():
-        seen = BatchSeen(norm, INPUTS, norm(INPUTS), LABELLED)
+        seen = SemiBatch(norm, INPUTS, norm(INPUTS), LABELLED)
         assert torch.equal(seen.again(seen.items), seen.item_logits)
         others = seen.items + 3
         whole = norm(torch.cat([INPUTS[:LABELLED], others]))
@@ -152,11 +152,11 @@ def test_what_batch_norm_counted_is_copied_and_all_is_part_of_the_state() -> Non
 FIRST_ROWS, B, OUTPUTS = 2, 6, 3
 
 
-def seen(views: int, sharpness: float = 3.0) -> BatchSeen:
+def seen(views: int, sharpness: float = 3.0) -> SemiBatch:
     """Logits that are the inputs themselves, some sure and some not, after two labelled rows."""
     random = torch.Generator().manual_seed(4)
     logits = sharpness * torch.randn(FIRST_ROWS + views * B, OUTPUTS, generator=random)
-    return BatchSeen(nn.Identity(), logits, logits.clone().requires_grad_(), FIRST_ROWS)
+    return SemiBatch(nn.Identity(), logits, logits.clone().requires_grad_(), FIRST_ROWS)
 
 
 def probabilities(logits: Tensor) -> list[list[float]]:
@@ -258,7 +258,7 @@ def test_a_gradient_reaches_the_network_from_bfloat16_too(name: str) -> None:
         assert logits.dtype == torch.bfloat16
         assert method.regulariser is not None
         regulariser = method.regulariser(Aids(1.0, lambda items: (items @ items.T).sigmoid()))
-        loss = regulariser(BatchSeen(network, inputs, logits, FIRST_ROWS))
+        loss = regulariser(SemiBatch(network, inputs, logits, FIRST_ROWS))
     loss.backward()
     assert loss.dtype == torch.float32
     assert network.weight.grad is not None

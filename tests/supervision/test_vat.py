@@ -8,15 +8,15 @@ import pytest
 import torch
 from torch import Tensor, nn
 
-from likewise.supervision.semi import BatchSeen
+from likewise.supervision.semi import SemiBatch
 from likewise.supervision.vat import adversarial_direction, keeping_statistics, unit, usual_epsilon, vat
 
 LABELLED, B, D = 2, 5, 7
 INPUTS = torch.randn(LABELLED + B, D, generator=torch.Generator().manual_seed(0))
 
 
-def seen(network: nn.Module) -> BatchSeen:
-    return BatchSeen(network, INPUTS, network(INPUTS), LABELLED)
+def seen(network: nn.Module) -> SemiBatch:
+    return SemiBatch(network, INPUTS, network(INPUTS), LABELLED)
 
 
 def two_classes() -> nn.Linear:

@@ -41,6 +41,20 @@ def test_sizes(n: int, batch_size: int, sizes: list[int]) -> None:
     assert sorted(torch.cat([batch.index for batch in epoch]).tolist()) == list(range(n))
 
 
+def test_each_visit_takes_any_view_of_its_item() -> None:
+    items = torch.arange(40.0)[:, None]
+    views = torch.stack([items + 100, items + 200])  # (2, 40, 1)
+    batches = TensorBatches(items, torch.arange(40), 10, views=views)
+    seen = [batch for epoch in range(5) for batch in batches.epoch(epoch)]
+    number, item = (
+        torch.cat([part(batch) for batch in seen]) for part in (lambda b: b.inputs[:, 0], lambda b: b.index)
+    )
+    assert torch.equal(number.remainder(100), item.float())
+    assert torch.bincount((number // 100).long()).tolist() == pytest.approx([67, 67, 67], abs=20)
+    assert same(next(batches.epoch(3, 1)), seen[13])  # a resumed run has the same
+    assert torch.equal(items[:, 0], torch.arange(40.0))
+
+
 def test_input_label_and_index_belong_together() -> None:
     data, labels = images(7), torch.arange(100, 107)
     for batch in TensorBatches(data, labels, 3, mean=(0.1, 0.2, 0.3), std=(0.5, 0.6, 0.7)).epoch(4):

@@ -74,10 +74,10 @@ def open_pile(case: str, data: Path | None) -> Pile:
         items = None if missing else load("mnist", data).train
     if items is not None:
         return Pile(case, "photos" if case == "features" else "mnist", items.inputs, items.labels)
-    return made_up_features() if case == "features" else made_up_images()
+    return synthetic_features() if case == "features" else synthetic_images()
 
 
-def made_up_features(n_items: int = 900, n_features: int = 1280, n_classes: int = 30) -> Pile:
+def synthetic_features(n_items: int = 900, n_features: int = 1280, n_classes: int = 30) -> Pile:
     """Directions around those of the classes, of unit length as embeddings are."""
     random = torch.Generator().manual_seed(0)
     labels = torch.arange(n_items) % n_classes
@@ -86,7 +86,7 @@ def made_up_features(n_items: int = 900, n_features: int = 1280, n_classes: int 
     return Pile("features", "made up", nn.functional.normalize(features, dim=1), labels)
 
 
-def made_up_images(n_items: int = 60_000, side: int = 28, n_classes: int = 10) -> Pile:
+def synthetic_images(n_items: int = 60_000, side: int = 28, n_classes: int = 10) -> Pile:
     """Coarse patterns, one for each class, under noise."""
     random = torch.Generator().manual_seed(0)
     labels = torch.arange(n_items) % n_classes

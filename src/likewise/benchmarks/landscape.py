@@ -37,7 +37,7 @@ ALPHA = 0.25
 Losses = NDArray[np.float64]  # (losses, points)
 
 
-def made_up_job(items: int, points: int) -> Job:
+def synthetic_job(items: int, points: int) -> Job:
     """LeNet with its first weights, images of noise, and one row of points."""
     random = torch.Generator().manual_seed(0)
     images = torch.randn(items, 1, SIDE, SIDE, generator=random)
@@ -122,7 +122,7 @@ class Comparison:
 
 def compare(items: int = ITEMS, points: int = POINTS, repeats: int = REPEATS) -> Comparison:
     """Measure all in turns, after one that warms up and shows that they compute the same."""
-    job = made_up_job(items, points)
+    job = synthetic_job(items, points)
     found = {name: call(job) for name, call in CONTENDERS.items()}
     differ = max(float(np.max(np.abs(found["loop"] - each) / found["loop"])) for each in found.values())
     cpu: dict[str, list[float]] = {name: [] for name in CONTENDERS}

@@ -48,7 +48,7 @@ class Cost:
 
 
 def measure(case: str, n_answers: int, seed: int = 0) -> Cost:
-    """Judge made-up answers, in this process."""
+    """Judge synthetic answers, in this process."""
     random = np.random.default_rng(seed)
     n_items = max(n_answers // ANSWERS_PER_ITEM, 2)
     classes = random.integers(N_CLASSES, size=n_items)

@@ -1,6 +1,6 @@
 """An epoch of Pseudo-MCL beside an epoch of the Pi-model: both see two views of each item, and only the pairs differ.
 
-Made-up images of MNIST's size, of which some have a label, and LeNet; an epoch goes through the one training loop.
+Synthetic images of MNIST's size, of which some have a label, and LeNet; an epoch goes through the one training loop.
 """
 
 from __future__ import annotations
@@ -31,8 +31,8 @@ class Learner:
     """A contender's network, which learns on from epoch to epoch, and its data."""
 
     def __init__(self, name: str, items: int = ITEMS, batch_size: int = 100) -> None:
-        made_up = torch.Generator().manual_seed(0)
-        images = torch.randint(256, (items, 1, SIDE, SIDE), dtype=torch.uint8, generator=made_up)
+        random = torch.Generator().manual_seed(0)
+        images = torch.randint(256, (items, 1, SIDE, SIDE), dtype=torch.uint8, generator=random)
         labels = torch.full((items,), -1)
         labels[:LABELS] = torch.arange(len(labels[:LABELS])) % CLASSES
         method = METHODS[name]

@@ -18,6 +18,7 @@ from typer.core import TyperGroup
 
 from likewise import __version__
 from likewise.cli import (
+    answers,
     bench,
     check,
     cluster,
@@ -28,6 +29,7 @@ from likewise.cli import (
     evaluate,
     export,
     fit,
+    label,
     landscape,
     name,
     paper,
@@ -147,6 +149,7 @@ app = typer.Typer(
 app.command("demo", cls=GroupedCommand)(demo.demo)
 app.command("check", cls=GroupedCommand)(check.check)
 app.command("fit", cls=GroupedCommand)(fit.fit)
+app.command("label", cls=GroupedCommand)(label.label)
 app.command("semi", cls=GroupedCommand)(semi.semi)
 app.command("discover", cls=GroupedCommand)(discover.discover)
 app.command("encode", cls=GroupedCommand)(encode.encode)
@@ -157,6 +160,7 @@ app.command("export", cls=GroupedCommand)(export.export)
 app.command("report", cls=GroupedCommand)(report.report)
 app.command("cluster", cls=GroupedCommand)(cluster.cluster)
 app.command("landscape", cls=GroupedCommand)(landscape.landscape)
+app.add_typer(answers.app, name="answers")
 app.add_typer(data.app, name="data")
 app.add_typer(bench.app, name="bench")
 app.add_typer(paper.app, name="paper")

@@ -52,11 +52,11 @@ BENCHMARKS: dict[str, tuple[str, dict[str, Choice]]] = {
         {"repeats": count(None, "Number of measurements of each. Default: chosen by the time one takes."), **THREADS},
     ),
     "pairs": (
-        "Load, close and check made-up answers from a CSV file.",
+        "Load, close and check synthetic answers from a CSV file.",
         {"answers": count(10_000_000, "Number of answers.")},
     ),
     "posterior": (
-        "Judge made-up answers, one in ten wrong, all together.\n\n"
+        "Judge synthetic answers, one in ten wrong, all together.\n\n"
         "Once with the answers alone and once with a classifier's outputs; there are ten answers for each item.",
         {"answers": count(10_000_000, "Number of answers, at most; a tenth and three tenths are measured too.", 1000)},
     ),

@@ -21,7 +21,7 @@ PROOFS = 20
 
 
 def check(
-    file: Annotated[Path, typer.Argument(metavar="PAIRS", help=ANSWERS)],
+    file: Annotated[str, typer.Argument(metavar="PAIRS", help=ANSWERS)],
     repair: Annotated[
         Path | None,
         typer.Option(help="Write the most credible consistent answers to this file.", show_default=False),
@@ -52,15 +52,16 @@ def check(
     for path, option in ((repair, "--repair"), (merge, "--merge")):
         if path is not None:
             check_file(path, option, (".csv", ".parquet"))
-            if path.resolve() == file.resolve():
+            if path.resolve() == Path(file).resolve():
                 raise InputError(f"{path} holds the answers; give {option} another name.")
     pairs = Pairs.read(file)
+    file = pairs.source.file  # without the password of a store
     if merge is not None and len(pairs.annotators) < 2:
         have = "one annotator only" if pairs.annotators else "no annotators"
-        raise InputError(f"{file} names {have}, so that there is nothing to merge; leave --merge out.")
+        raise InputError(f"{file} names {have}, so there is nothing to merge; leave --merge out.")
     summary = summarise(pairs, PROOFS)
-    record = {"file": str(file), **as_record(summary)}
-    lines = list(report(str(file), summary))
+    record = {"file": file, **as_record(summary)}
+    lines = list(report(file, summary))
 
     if credible:
         posterior = pairs.posterior()
@@ -145,7 +146,7 @@ def report(name: str, summary: Summary) -> Iterator[str]:
             yield f"  {number:,} {what}"
     if not (summary.same and summary.different):
         missing = "same" if not summary.same else "different"
-        yield f'  none says "{missing}": no classes can be learnt from these alone'
+        yield f'  none says "{missing}": no classes can be learned from these alone'
 
     yield f"\nClosure adds {closure.implied_same:,} same and {closure.implied_different:,} different."
     yield "\n" + _count(closure.n_contradicted, "contradiction") + (":" if summary.contradictions else ".")

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import ast
-import csv
-import io
 import warnings
 from dataclasses import replace
 from pathlib import Path
@@ -25,6 +23,7 @@ from likewise.cli.options import (
     TextColumns,
 )
 from likewise.cli.places import check_file, writing
+from likewise.cli.tables import write_csv, write_parquet
 from likewise.errors import InputError
 
 if TYPE_CHECKING:
@@ -36,7 +35,7 @@ def cluster(
     items: ItemsPath,
     method: Annotated[ClusterMethod, typer.Option(help="The method of clustering.")],
     out: Annotated[Path, typer.Option(help="Write to this .csv or .parquet file: id, cluster.")],
-    pairs: Annotated[Path | None, typer.Option(help=ANSWERS)] = None,
+    pairs: Annotated[str | None, typer.Option(help=ANSWERS)] = None,
     classes: Annotated[
         int | None, typer.Option(min=1, help="How many classes there are; some methods find out by themselves.")
     ] = None,
@@ -57,7 +56,7 @@ def cluster(
 ) -> None:
     """Put items into clusters, with the help of answers about pairs."""
     check_file(out, "--out", (".csv", ".parquet"))
-    if out.resolve() in (items.resolve(), pairs and pairs.resolve()):
+    if out.resolve() in (items.resolve(), pairs and Path(pairs).resolve()):
         raise InputError(f"{out} is what the items or answers are read from; give --out another name.")
 
     from likewise.clustering import METHODS, refuse_contradictions
@@ -65,14 +64,14 @@ def cluster(
 
     chosen = METHODS[method]
     if classes is None and not chosen.finds_n_clusters:
-        raise InputError(f"{method} has to be told how many classes there are; give --classes.")
+        raise InputError(f"{method} needs the number of classes; give --classes.")
     if pairs is None and chosen.uses_pairs:
         raise InputError(f"{method} learns from answers; give --pairs.")
     if pairs is not None and not chosen.uses_pairs:
-        warnings.warn(f"{method} looks at the items alone; the answers are only counted in the end.", stacklevel=1)
+        warnings.warn(f"{method} does not use answers; they are only compared with its clusters.", stacklevel=1)
     model = _make(method, chosen, {"n_clusters": classes, "random_state": seed}, contradictions, set_ or [])
 
-    stream = open_to_learn(items, encoder=encoder, text=text, size=size, grey=grey, strict=strict)
+    stream = open_to_learn(items, {"encoder": encoder, "text": text, "size": size, "grey": grey}, strict=strict)
     answers = None if pairs is None else Pairs.read(pairs)
     if answers is not None and stream.names:
         answers.index(stream.names)  # a wrong id is found before many images are read
@@ -138,17 +137,10 @@ def _kept(answers: Pairs, labels: Any) -> str:
 
 
 def _write(out: Path, ids: Any, labels: list[int]) -> None:
-    from likewise.storage.atomic_files import open_atomically, write_atomically
-
-    if out.suffix.lower() == ".csv":
-        text = io.StringIO(newline="")
-        rows = csv.writer(text, lineterminator="\n")
-        rows.writerow(("id", "cluster"))
-        rows.writerows(zip(ids, labels, strict=True))
-        write_atomically(out, text.getvalue())
-        return
     import pyarrow as pa
-    import pyarrow.parquet
 
+    from likewise.storage.atomic_files import open_atomically
+
+    table = pa.table({"id": pa.array(ids), "cluster": pa.array(labels)})
     with open_atomically(out) as file:
-        pyarrow.parquet.write_table(pa.table({"id": pa.array(ids), "cluster": pa.array(labels)}), file)
+        (write_csv if out.suffix.lower() == ".csv" else write_parquet)(file, iter([table]))

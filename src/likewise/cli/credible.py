@@ -49,12 +49,12 @@ def credible_report(posterior: Posterior, suspects: Sequence[Suspect]) -> Iterat
 
     facts = credible_facts(posterior)
     if not claims(posterior):
-        yield "\nWhich answers are wrong cannot be told: they do not bear each other out more than chance would."
+        yield "\nIt is impossible to say which answers are wrong: they agree with one another no more than by chance."
         yield "  Ask more about the same items, so that answers can be checked against others."
         yield from verdicts(facts["rates"])
         return
     if not posterior.supported:
-        yield "\nToo few answers bear on each other to say how many are wrong; 1 in 10 is assumed."
+        yield "\nToo few answers check one another to say how many are wrong; 1 in 10 is assumed."
     else:
         yield f"\n{share_in_words(facts)}."
         yield from rates_table(facts["rates"])

@@ -3,14 +3,23 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from likewise.cli.discovery_words import introduction, outcome, similarity_in_words
 from likewise.cli.fitted import training_seconds
-from likewise.cli.items import Given, encoder_to_learn, features_or_images, open_for
+from likewise.cli.items import (
+    Given,
+    answer_files,
+    encoder_to_learn,
+    features_or_images,
+    find_answers,
+    open_for,
+    read_answers,
+)
 from likewise.cli.options import (
     Device,
     EncoderName,
@@ -26,17 +35,18 @@ from likewise.cli.options import (
     UnitLength,
     text_columns,
 )
-from likewise.cli.predict import prediction_rows, write_csv
+from likewise.cli.predict import prediction_rows
 from likewise.cli.processes import take_part
-from likewise.cli.run import class_sizes, items_in_words, next_commands, open_run, unused_outputs
+from likewise.cli.run import open_run
+from likewise.cli.tables import write_csv
 from likewise.cli.teacher import (
     Images,
     Teacher,
     check_form,
     check_number,
-    ignored_labels,
     known_files,
     open_like_known,
+    read_classes,
     read_known,
     read_similarity,
     saved_files,
@@ -46,7 +56,7 @@ from likewise.errors import InputError
 if TYPE_CHECKING:
     from likewise.encoders import Encoder
     from likewise.estimators import CategoryDiscoverer, SimilarityNetwork
-    from likewise.evaluation import PairQuality
+    from likewise.pairs import Pairs
 
 
 def discover(
@@ -72,8 +82,27 @@ def discover(
         Path | None,
         typer.Option(help="In the place of --known: an earlier run, whose similarity is used.", show_default=False),
     ] = None,
+    more: Annotated[
+        Path | None,
+        typer.Option(
+            help="In the place of --known: an earlier run, whose classes are known now and keep their names.",
+            show_default=False,
+        ),
+    ] = None,
+    mixed: Annotated[
+        bool,
+        typer.Option("--mixed", help="Known classes may be in the pile: they keep their names, new ones are numbered."),
+    ] = False,
+    pairs: Annotated[
+        str | None,
+        typer.Option(
+            help="Answers about the pile, .csv, .parquet or a store: left, right, same. They join in.",
+            show_default=False,
+        ),
+    ] = None,
     classes: Annotated[
-        int | None, typer.Option(min=2, help="How many classes there are; estimated where it is not given.")
+        int | None,
+        typer.Option(min=2, help="How many classes there are, with --mixed the known ones among them; else estimated."),
     ] = None,
     max_classes: Annotated[
         int, typer.Option(min=2, help="The most classes that there can be, if that is estimated.")
@@ -99,6 +128,9 @@ def discover(
     take_part(processes, sync_batch_norm)
     arguments = {
         "classes": classes,
+        "mixed": mixed,
+        "more": more is not None,
+        "pairs": pairs,
         "max_classes": max_classes,
         "network": network,
         "grouped": grouped,
@@ -113,31 +145,35 @@ def discover(
         "device": device,
         "precision": precision,
     }
-    _check_source(known, similarity, arguments)
+    _check_source(known, similarity, more, arguments)
+    earlier = similarity or more
     columns: Sequence[str] = text_columns(text)
     images = Images(size, grey, strict, None, tuple(columns))
     with open_run(out, "discover", arguments) as run:
-        if similarity is not None:
-            learned = read_similarity(similarity)
+        if earlier is not None:
+            learned = read_similarity(earlier) if more is None else read_classes(more)
             columns = columns or getattr(learned, "feature_names_in_", ())
             again = None if encoder == "auto" else encoder
             stream = open_for(learned, unknown, columns=columns, strict=strict, encoder=again)
-            path, files = similarity, saved_files(similarity)
+            path, files = earlier, saved_files(earlier)
         else:
             assert known is not None
             images = dataclasses.replace(images, encoder=_encoder(known, arguments))
             stream = open_like_known(unknown, known, images)
             path, files = known, known_files(known, images)
         check_number(unknown, len(stream), classes)
-        if run.was_finished(files, unknown, stream):
+        answers = None if pairs is None else read_answers(pairs, stream)
+        answered, state = ([], "") if pairs is None else answer_files(pairs, answers)
+        if run.was_finished([*files, *answered], unknown, stream, state):
             return
         given = run.read(unknown, stream)
         check_number(unknown, len(given.items), classes)
-        teacher = Teacher(path, network=learned) if similarity is not None else read_known(path, images, grouped)
+        teacher = Teacher(path, network=learned) if earlier is not None else read_known(path, images, grouped)
         check_form(teacher, unknown, given)
+        answers = None if answers is None else find_answers(answers, given)
         if not run.begin(unknown, given, path, unit="row", sha256=teacher.sha256()):
             return
-        _discover(unknown, given, teacher, out, arguments)
+        _discover(unknown, given, teacher, answers, out, arguments)
 
 
 def _encoder(known: Path, arguments: dict[str, Any]) -> Encoder | None:
@@ -149,19 +185,24 @@ def _encoder(known: Path, arguments: dict[str, Any]) -> Encoder | None:
     return None if name is None else Encoder(name, device=arguments["device"])
 
 
-def _check_source(known: Path | None, similarity: Path | None, arguments: dict[str, Any]) -> None:
-    """Refuse both of the two options, neither of them, and what does not go with --similarity."""
-    if known is not None and similarity is not None:
+def _check_source(known: Path | None, similarity: Path | None, more: Path | None, arguments: dict[str, Any]) -> None:
+    """Refuse more than one of the three options, none of them, and what does not go with an earlier run."""
+    given = [name for name, path in (("--known", known), ("--similarity", similarity), ("--more", more)) if path]
+    if given == ["--known", "--similarity"]:
         raise InputError("Both --known and --similarity are given; leave out --known to use the similarity again.")
-    if known is None and similarity is None:
+    if len(given) > 1:
+        raise InputError(f"{' and '.join(given)} are given; --more needs nothing beside it, leave the others out.")
+    if not given:
         raise InputError("There is nothing to learn from what is the same; give --known or --similarity.")
     for name in ("network", "similarity_epochs", "grouped", "unit_length"):
-        if similarity is not None and arguments[name]:
+        if known is None and arguments[name]:
             option = "--" + name.replace("_", "-")
-            raise InputError(f"{option} is for learning a similarity, and --similarity has one; leave {option} out.")
+            raise InputError(f"{option} is for learning a similarity, and {given[0]} has one; leave {option} out.")
 
 
-def _discover(unknown: Path, given: Given, teacher: Teacher, out: Path, arguments: dict[str, Any]) -> None:
+def _discover(
+    unknown: Path, given: Given, teacher: Teacher, answers: Pairs | None, out: Path, arguments: dict[str, Any]
+) -> None:
     """Learn, write the files and print the outcome; metrics.json comes last and says that the run is finished."""
     import numpy as np
 
@@ -175,10 +216,13 @@ def _discover(unknown: Path, given: Given, teacher: Teacher, out: Path, argument
     similarity = teacher.network or _learn_similarity(teacher, given.encoder, out, arguments)
     for line in similarity_in_words(similarity.quality_, similarity.held_out_kind_):
         typer.echo(line)
+    if similarity.metric_ is not None:
+        typer.echo(f"Items are compared by {similarity.metric_.in_words()}: no other map did better on known classes.")
     typer.echo(f"Looking for classes among {len(given.items):,} items.")
     found = CategoryDiscoverer(
         arguments["classes"],
         max_classes=arguments["max_classes"],
+        mixed=arguments["mixed"] or arguments["more"],
         similarity=similarity,
         epochs=arguments["epochs"],
         device=arguments["device"],
@@ -186,11 +230,13 @@ def _discover(unknown: Path, given: Given, teacher: Teacher, out: Path, argument
         random_state=arguments["seed"],
         verbose=True,
         run=out / "stages",
-    ).fit(given.X)
+    ).fit(given.X, pairs=answers)
     model = found.classifier_
-    probabilities = model.predict_proba(given.X)[np.arange(len(given.items)), found.labels_]  # (n,)
+    probabilities = found.predict_proba(given.X)[np.arange(len(given.items)), found.codes_]  # (n,)
+    names = found.classes_ if found.mixed else model.classes_
+    further = {"new": found.p_new_} if found.mixed else None
     with open_atomically(out / "classes.csv") as file:
-        write_csv(file, iter([prediction_rows(given.items, model.classes_[found.labels_], probabilities)]))
+        write_csv(file, iter([prediction_rows(given.items, names[found.codes_], probabilities, further=further)]))
     learned = [] if teacher.network else similarity.history_
     stages = (("similarity", learned), ("classifier", model.history_))
     write_history(out / "history.csv", [{"stage": stage, **row} for stage, rows in stages for row in rows])
@@ -235,7 +281,8 @@ def _metrics(found: CategoryDiscoverer, teacher: Teacher, out: Path) -> dict[str
 
     similarity, model, known = found.similarity_, found.classifier_, teacher.known
     assert similarity is not None
-    sizes = np.bincount(found.labels_, minlength=found.n_classes_)
+    sizes = np.bincount(found.codes_, minlength=found.n_classes_)
+    names = found.classes_ if found.mixed else model.classes_
     return {
         "number_of_classes": {
             "estimate": found.number_.estimate,
@@ -244,60 +291,19 @@ def _metrics(found: CategoryDiscoverer, teacher: Teacher, out: Path) -> dict[str
             "dominant": found.n_dominant_,  # the paper's NDC
         },
         "classes_found": found.n_classes_,
-        "class_sizes": dict(zip(model.classes_.tolist(), sizes.tolist(), strict=True)),
+        "class_sizes": dict(zip(names.tolist(), sizes.tolist(), strict=True)),
+        "mixed": None
+        if not found.mixed
+        else {
+            "known_classes": similarity.classes_.tolist(),
+            "new_classes": found.n_classes_ - len(similarity.classes_),
+        },
+        "known_share": found.known_share_,
+        "metric": None if similarity.metric_ is None else similarity.metric_.in_words(),
+        "unseen_auroc": None if found.novelty_ is None else found.novelty_.auroc,
         "unused_outputs": model.unused_outputs_,
         "known": None if known is None else {"items": len(known), "classes": known.n_classes},
         "similarity": {"held_out": similarity.held_out_kind_, **dataclasses.asdict(similarity.quality_)},
         "trust": {**dataclasses.asdict(found.trust_), "doubts": found.trust_.doubts},
         "seconds": training_seconds(out),
     }
-
-
-# What `likewise discover` says: what it was given, how good the similarity is, what it found, what to do next.
-def introduction(unknown: Path, given: Given, teacher: Teacher) -> Iterator[str]:
-    """What there is to look for, and to learn from."""
-    ignored = ignored_labels(unknown, given.items)
-    yield f"{items_in_words(unknown, given)} without labels" + (f"; {ignored}" if ignored else "")
-    if teacher.known is None:
-        yield f"{teacher.path}: a similarity that was learned before"
-        return
-    kind = "images" if teacher.known.inputs.ndim == 4 else "items"
-    yield f"{teacher.path}: {len(teacher.known):,} {kind} of {teacher.known.n_classes:,} known classes"
-    yield "Learning what is the same; Ctrl-C stops, and the same command resumes."
-
-
-def similarity_in_words(quality: PairQuality, held_out: str) -> Iterator[str]:
-    """How right a similarity was about pairs that it had not seen."""
-    if held_out != "items":
-        yield f"On known {held_out} that were kept back, all of them new to it:"
-    else:
-        yield "On items that were kept back, of classes that it knows (so that new ones will be harder):"
-    for kind in ("same", "different"):
-        precision, recall = getattr(quality, f"{kind}_precision"), getattr(quality, f"{kind}_recall")
-        n = getattr(quality, f"n_{kind}")
-        right = "it never says so" if precision != precision else f"right {100 * precision:.1f} % of the time"
-        yield f"  “{kind}”: {right}, and said of {100 * recall:.1f} % of the {n:,} pairs that are"
-    yield f"  its probabilities are off by {100 * quality.calibration_error:.1f} percentage points on average"
-
-
-def outcome(out: Path, found: CategoryDiscoverer, metrics: dict[str, Any]) -> Iterator[str]:
-    """The classes, how many, how sure, and what to do with them."""
-    from likewise.estimators.category_discoverer import number_in_words
-
-    model = found.classifier_
-    yield f"\nFound {found.n_classes_} classes{unused_outputs(model.unused_outputs_, model.n_outputs_)}:"
-    yield from class_sizes(model.classes_.tolist(), metrics["class_sizes"])
-    yield f"\n{number_in_words(found)}"
-    yield trust_in_words(metrics["trust"])
-    yield f"\nWrote {out} in {metrics['seconds']:.0f} seconds of training; {out / 'classes.csv'} has each item's class."
-    yield "Next:"
-    yield from next_commands(out, "discover")
-
-
-def trust_in_words(trust: dict[str, Any]) -> str:
-    """Whether the similarity is sure of the pile's pairs and agrees with itself."""
-    confident, closed, alone = (f"{100 * trust[name]:.0f} %" for name in ("confident", "closed", "alone"))
-    return (
-        f"On this pile the similarity is sure of {confident} of the pairs, agrees with itself in {closed} of the "
-        f"chains i = j = k, and takes {alone} of the items for unlike any other."
-    )

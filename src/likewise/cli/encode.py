@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import csv
-import io
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, BinaryIO, Literal
@@ -13,8 +11,8 @@ import typer
 from likewise.cli.items import list_broken
 from likewise.cli.options import Device, EncoderName, ItemsPath, Processes, Strict, TextColumns, text_columns
 from likewise.cli.places import check_file, writing
-from likewise.cli.predict import write_parquet
 from likewise.cli.processes import take_part
+from likewise.cli.tables import write_csv, write_parquet
 from likewise.errors import InputError
 
 if TYPE_CHECKING:
@@ -89,21 +87,7 @@ def _table(items: Items, first_row: int) -> Any:
 
 
 def _write_csv(file: BinaryIO, tables: Iterator[Any]) -> int:
-    text, n = io.TextIOWrapper(file, "utf-8", newline=""), 0
-    try:
-        rows = csv.writer(text, lineterminator="\n")
-        for table in tables:
-            if not n:
-                rows.writerow(table.column_names)
-            columns = [column.to_pylist() for column in table.columns]
-            shown = [
-                column if isinstance(column[0], str) else [f"{value:.9g}" for value in column] for column in columns
-            ]
-            rows.writerows(zip(*shown, strict=True))
-            n += len(table)
-    finally:
-        text.detach()
-    return n
+    return write_csv(file, tables, "{:.9g}".format)  # all digits of float32
 
 
 def _write_npz(file: BinaryIO, tables: Iterator[Any]) -> int:

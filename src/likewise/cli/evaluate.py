@@ -51,7 +51,8 @@ def evaluate(
     else:
         predicted = _predict(run, items_of(run, items), encoder)
     learned = _learned(run, predicted) if fit.command == "semi" and items is None else set()
-    record = {"run": str(run), "labels": str(labels), **_judge(predicted, truth, learned)}
+    known = _known_classes(run) if fit.command == "discover" else None
+    record = {"run": str(run), "labels": str(labels), **_judge(predicted, truth, learned, known)}
     for line in [json.dumps(record, indent=2)] if as_json else _in_words(record):
         typer.echo(line)
 
@@ -78,11 +79,20 @@ def _learned(run: Path, predicted: Predicted) -> set[int]:
     return {place for place, held_out in zip(places, read_held_out(path), strict=True) if not held_out}
 
 
-def _judge(predicted: Predicted, truth: FewLabels, learned: set[int]) -> dict[str, Any]:
+def _known_classes(run: Path) -> list[str] | None:
+    """The classes that were known in a pile that mixes these with new ones; None for other runs."""
+    from likewise.storage.records import read_json
+
+    record = read_json(run / "metrics.json")
+    known = record.get("known_classes") if isinstance(record, dict) else None
+    return [str(name) for name in known] if isinstance(known, list) else None
+
+
+def _judge(predicted: Predicted, truth: FewLabels, learned: set[int], known: list[str] | None = None) -> dict[str, Any]:
     """The figures, over the items that have a label and a prediction."""
     import numpy as np
 
-    from likewise.evaluation import accuracy, ari, confusion, match_outputs, nmi, wilson
+    from likewise.evaluation import accuracy, ari, confusion, known_and_new, match_outputs, nmi, wilson
 
     n_items = len(predicted.classes)
     places = look_up(truth, predicted.ids, n_items)
@@ -108,6 +118,7 @@ def _judge(predicted: Predicted, truth: FewLabels, learned: set[int]) -> dict[st
         "nmi": nmi(counts),
         "ari": ari(counts),
         "accuracy_by_name": float((said == told).mean()) if predicted.named else None,
+        "known_and_new": None if known is None else known_and_new(said, told, np.isin(told, known))._asdict(),
         "outputs": outputs[order].tolist(),
         "classes": classes.tolist(),
         "matching": [None if matching[place] < 0 else str(classes[matching[place]]) for place in order],
@@ -129,6 +140,9 @@ def _in_words(record: dict[str, Any]) -> Iterator[str]:
     low, high = (100 * end for end in record["interval"])
     yield f"{record['run']}, judged by {record['labels']}: {_count(record['items'], 'item')}"
     yield f"  ACC {100 * record['accuracy']:.2f} % (95 % interval {low:.1f} to {high:.1f})"
+    if parts := record["known_and_new"]:
+        shares = ", ".join(f"{name} {100 * parts[name]:.2f} %" for name in parts if parts[name] == parts[name])
+        yield f"  known classes are old, the others new: {shares}"
     yield f"  NMI {record['nmi']:.4f}"
     yield f"  ARI {record['ari']:.4f}"
     if record["accuracy_by_name"] is not None:

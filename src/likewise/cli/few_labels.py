@@ -43,7 +43,7 @@ def read_few_labels(path: Path) -> FewLabels:
     from likewise.datasets.table_rows import CsvRows, ParquetRows
 
     if not path.is_file():
-        raise InputError(f"{path} {'is no file' if path.exists() else 'does not exist'}; give a table of labels.")
+        raise InputError(f"{path} {'is not a file' if path.exists() else 'does not exist'}; give a table of labels.")
     if path.suffix.lower() not in (".csv", ".parquet"):
         raise InputError(f"{path} ends neither in .csv nor in .parquet; give a file that does.")
     rows: Rows = CsvRows(path) if path.suffix.lower() == ".csv" else ParquetRows(path)
@@ -114,8 +114,8 @@ def find_labels(few: FewLabels, given: Given, remedy: str = REMEDY) -> LabelledI
     there = np.array([name in readable for name in given.names])
     kept = there[found]
     if lost := int((~kept).sum()):
-        what = "1 label is of an image" if lost == 1 else f"{lost:,} labels are of images"
-        warnings.warn(f"{what} that cannot be read, and will not be used.", stacklevel=2)
+        what = "1 label of an image" if lost == 1 else f"{lost:,} labels of images"
+        warnings.warn(f"Ignoring {what} that cannot be read.", stacklevel=2)
     return LabelledItems((np.cumsum(there) - 1)[found[kept]], labels[kept])
 
 

@@ -15,8 +15,10 @@ from likewise.cli.credible import mixed_up_classes, rates_table, verdicts
 from likewise.cli.items import (
     NOT_THE_MODELS,
     Given,
+    answer_files,
     are_large,
     close_answers,
+    encoded_anew,
     find_answers,
     open_to_learn,
     read_answers,
@@ -27,6 +29,7 @@ from likewise.cli.options import (
     BatchSize,
     Device,
     EncoderName,
+    FineTune,
     Grey,
     ItemsPath,
     LearningRate,
@@ -40,6 +43,7 @@ from likewise.cli.options import (
     SyncBatchNorm,
     TextColumns,
     UnitLength,
+    Views,
 )
 from likewise.cli.processes import take_part
 from likewise.cli.run import class_sizes, items_in_words, next_commands, open_run, unused_outputs
@@ -54,7 +58,7 @@ NOISE = ("auto", "annotators", "confusion", "learn")
 
 def fit(
     items: ItemsPath,
-    pairs: Annotated[Path, typer.Option(help=ANSWERS)],
+    pairs: Annotated[str, typer.Option(help=ANSWERS)],
     out: Annotated[Path, typer.Option(help="Write to this folder. The same command resumes a stopped run.")],
     classes: Annotated[
         int | None,
@@ -116,6 +120,8 @@ def fit(
         ),
     ] = 0,
     encoder: EncoderName = "auto",
+    fine_tune: FineTune = False,
+    views: Views = 0,
     text: TextColumns = None,
     unit_length: UnitLength = False,
     size: Size = 32,
@@ -144,6 +150,8 @@ def fit(
         "patience": patience,
         "unit_length": unit_length,
         "encoder": encoder,
+        "fine_tune": fine_tune,
+        "views": views,
         "text": text,
         "size": size,
         "grey": grey,
@@ -152,29 +160,22 @@ def fit(
         "precision": precision,
     }
     with open_run(out, "fit", arguments) as run:
-        stream = open_to_learn(
-            items,
-            encoder=encoder,
-            text=text,
-            size=size,
-            grey=grey,
-            strict=strict,
-            network=network,
-            device=device,
-        )
+        stream = open_to_learn(items, arguments, strict=strict)
         large = are_large(pairs, out)
         if large and arguments["noise"] not in (0, "auto"):
             raise InputError(f"{pairs} is too large to be read whole, which --noise needs; leave it out.")
         answers = None if large else read_answers(pairs, stream)
-        if run.was_finished([pairs], items, stream):
+        told = pairs if answers is None else answers.source.file
+        files, state = answer_files(pairs, answers)
+        if run.was_finished(files, items, stream, state):
             return
         given = run.read(items, stream, on_disk=on_disk, strict=strict)
         if answers is None:
-            placed: Pairs | LargeAnswers = close_answers(pairs, given, out / "answers", held_out, seed)
+            placed: Pairs | LargeAnswers = close_answers(Path(pairs), given, out / "answers", held_out, seed)
         else:
             by_annotator = arguments["noise"] in ("auto", "annotators")
             placed = find_answers(answers if by_annotator else _merged(answers), given)
-        if not run.begin(items, given, pairs, unit=placed.source.unit, sha256=fitted.answers_sha256(placed)):
+        if not run.begin(items, given, told, unit=placed.source.unit, sha256=fitted.answers_sha256(placed)):
             return
         _learn(items, given, placed, out, arguments)
 
@@ -227,7 +228,9 @@ def _learn(items: Path, given: Given, answers: Pairs | LargeAnswers, out: Path, 
         verbose=True,
         run=out / "stages",
     )
-    model.fit(given.X, pairs=dataclasses.replace(answers, ids=None) if isinstance(answers, Pairs) else answers)
+    by_row = dataclasses.replace(answers, ids=None) if isinstance(answers, Pairs) else answers
+    model.fit(given.raw() if model.fine_tune or model.views else given.X, pairs=by_row)
+    given = encoded_anew(given, model)
     metrics = _metrics(model, given, out)
     written = answers if isinstance(answers, Pairs) else answers.some(given.items.ids)
     held_out = np.isin(written.lines, model.held_out_.lines)
@@ -270,6 +273,7 @@ def _metrics(model: PairClassifier, given: Given, out: Path) -> dict[str, Any]:
         "mixed_up": mixed_up_classes(model),
         "stage": "unlabelled" if model.unlabelled_ else "answers",
         "grouped": model.grouped_,
+        "fine_tuned": model.encoder_weights_ is not None,
         "starts": len(list(out.glob("stages/start-*"))),
         "seconds": fitted.training_seconds(out),
     }
@@ -305,6 +309,12 @@ def _outcome(out: Path, model: PairClassifier, metrics: dict[str, Any]) -> Itera
     yield from class_sizes(model.classes_.tolist(), sizes)
     yield f"\n{_held_out_in_words(metrics['held_out'])}"
     yield from _wrong_answers(metrics)
+    if model.fine_tune:
+        yield "The encoder's last blocks " + (
+            "were trained too."
+            if model.encoder_weights_ is not None
+            else "stay as they were: held-out answers do not support training them."
+        )
     if model.grouped_:
         yield "The items show the classes: the network began with groups on which the items and the answers agree."
     if model.unlabelled:
@@ -337,7 +347,7 @@ def _wrong_answers(metrics: dict[str, Any]) -> Iterator[str]:
 
 def _held_out_in_words(measured: dict[str, Any]) -> str:
     if not measured["answers"]:
-        return "No answers were held out, so that nothing is known about pairs it was not told of."
+        return "No answers were held out, so its accuracy on other pairs is not known."
     low, high = (100 * end for end in measured["interval"])
     kinds = (
         (kind, round(measured[f"{kind}_recall"] * measured[kind]), measured[kind]) for kind in ("same", "different")

@@ -17,11 +17,11 @@ metrics.json       the figures; the last file of all
 from __future__ import annotations
 
 import dataclasses
-import hashlib
 import shutil
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -54,6 +54,8 @@ LATER = {
     "unit_length": False,
     "encoder": "auto",
     "text": None,
+    "fine_tune": False,
+    "views": 0,
 }  # arguments that earlier versions did not have, and what stands for them there
 
 RECORD: dict[str, Any] = {
@@ -226,38 +228,33 @@ def training_seconds(run: Path) -> float:
 
 def items_sha256(items: Items) -> str:
     from likewise.datasets import in_pieces
+    from likewise.storage.fingerprint import fingerprint
 
-    shape = tuple(items.inputs.shape)
-    found = hashlib.sha256(repr((items.inputs[:1].numpy().dtype.str, shape, items.columns)).encode())
-    for piece in in_pieces(items.inputs):
-        found.update(piece.numpy().data)
-    found.update("\n".join(items.ids).encode(errors="surrogateescape"))
-    return found.hexdigest()
+    form = repr((items.inputs[:1].numpy().dtype.str, tuple(items.inputs.shape), items.columns))
+    pieces = (piece.numpy() for piece in in_pieces(items.inputs))
+    return fingerprint(chain([form], pieces, ["\n".join(items.ids)]))
 
 
 def answers_sha256(answers: Pairs | LargeAnswers) -> str:
     from likewise.pairs import Pairs
+    from likewise.storage.fingerprint import fingerprint
 
-    found = hashlib.sha256()
+    parts: list[NDArray[Any] | str] = []
     for pairs in (answers,) if isinstance(answers, Pairs) else (answers.sample, answers.held_out):
-        for column in (pairs.left, pairs.right, pairs.same, pairs.weight):
-            found.update(column.tobytes())
+        parts += [pairs.left, pairs.right, pairs.same, pairs.weight]
         if pairs.annotator is not None:
-            found.update(pairs.annotator.tobytes())
-            found.update("\n".join(pairs.annotators).encode(errors="surrogateescape"))
+            parts += [pairs.annotator, "\n".join(pairs.annotators)]
     if not isinstance(answers, Pairs):
-        found.update(answers.closure.component.data)
-        found.update(answers.closure.different_keys.data)
-    return found.hexdigest()
+        parts += [answers.closure.component, answers.closure.different_keys]
+    return fingerprint(parts)
 
 
 def stamp(paths: Iterable[Path]) -> str:
     """The names, sizes and times of files."""
-    found = hashlib.sha256()
-    for path in paths:
-        state = path.stat()
-        found.update(f"{path}\n{state.st_size}\n{state.st_mtime_ns}\n".encode(errors="surrogateescape"))
-    return found.hexdigest()
+    from likewise.storage.fingerprint import fingerprint
+
+    states = ((path, path.stat()) for path in paths)
+    return fingerprint(f"{path}\n{state.st_size}\n{state.st_mtime_ns}\n" for path, state in states)
 
 
 def write_answers(
@@ -311,9 +308,9 @@ def read_answers(run: Path, fit: Fit) -> GivenAnswers:
 
 
 def labels_sha256(told: LabelledItems) -> str:
-    found = hashlib.sha256(told.positions.tobytes())
-    found.update("\n".join(told.labels.tolist()).encode(errors="surrogateescape"))
-    return found.hexdigest()
+    from likewise.storage.fingerprint import fingerprint
+
+    return fingerprint([told.positions, "\n".join(told.labels.tolist())])
 
 
 def write_labels(path: Path, told: LabelledItems, ids: Sequence[str], held_out: NDArray[np.bool_]) -> None:

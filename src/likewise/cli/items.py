@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import warnings
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
@@ -38,11 +38,22 @@ class Given:
     names: Sequence[str]
     encoder: Encoder | None = None  # whose features the items are
     texts: Sequence[str] | None = None  # that were encoded
+    unencoded: Callable[[], Sequence[Any]] | None = None  # all there are: paths, texts or images
 
     @property
     def encoder_name(self) -> str:
         """As a classifier takes it."""
         return "none" if self.encoder is None else str(self.encoder.facts["name"])
+
+    def raw(self) -> Sequence[Any]:
+        """The items themselves, as an encoder takes them."""
+        if self.unencoded is None:
+            raise InputError("--fine-tune and --views are for encoders, and these items have none; leave them out.")
+        there, names = self.unencoded(), self.names
+        if len(there) == len(self.items):
+            return there
+        place = {name: row for row, name in enumerate(names)}
+        return [there[place[name]] for name in self.items.ids]
 
     @property
     def X(self) -> Any:
@@ -86,9 +97,22 @@ def is_too_large(n_bytes: int) -> bool:
 
 
 def _given(items: Items, stream: ItemStream) -> Given:
+    from likewise.encoders.stream import EncodedStream
+
     encoder = encoder_of(stream)
     list_broken(stream.broken, "text" if encoder is not None and encoder.facts["takes"] == "texts" else "image")
-    return Given(items, stream.names or items.ids, encoder, _texts_of(items, stream))
+    unencoded = stream.unencoded if isinstance(stream, EncodedStream) else None
+    return Given(items, stream.names or items.ids, encoder, _texts_of(items, stream), unencoded)
+
+
+def encoded_anew(given: Given, model: NetworkClassifier) -> Given:
+    """The items as the model's encoder sees them, where its last blocks were trained."""
+    import torch
+
+    if model.encoder_weights_ is None:
+        return given
+    features = torch.from_numpy(encoder_for(model, None).transform(given.raw()))
+    return replace(given, items=replace(given.items, inputs=features))
 
 
 def _texts_of(items: Items, stream: ItemStream) -> Sequence[str] | None:
@@ -136,22 +160,34 @@ def list_broken(broken: Sequence[str], kind: str = "image") -> None:
         typer.echo(f"  and {len(broken) - MOST_LISTED:,} more", err=True)
 
 
-def are_large(path: Path, out: Path) -> bool:
+def are_large(place: str, out: Path) -> bool:
     """Whether answers are closed on disk instead of read whole; a run resumes as it was begun."""
+    from likewise.pairs.files import is_store
     from likewise.pairs.large import memory_for
 
+    if is_store(place):
+        return False
     begun, closed = (out / "fit.json").exists(), (out / "answers").exists()
-    return closed if begun else is_too_large(memory_for(path))
+    return closed if begun else is_too_large(memory_for(Path(place)))
 
 
-def read_answers(path: Path, stream: ItemStream) -> Pairs:
-    """The answers of a file; an id that is not among the items is refused before any image is read."""
+def read_answers(place: str, stream: ItemStream) -> Pairs:
+    """The answers of a file or store; an id that is not among the items is refused before any image is read."""
     from likewise.pairs import Pairs
 
-    answers = Pairs.read(path)
+    answers = Pairs.read(place)
     if stream.names:
         answers.index(stream.names)
     return answers
+
+
+def answer_files(place: str, answers: Pairs | None) -> tuple[list[Path], str]:
+    """What tells whether answers are those of before: their file or, in a store, where no file says so, their hash."""
+    from likewise.pairs.files import is_store
+
+    if answers is not None and is_store(place):
+        return [], fitted.answers_sha256(answers)
+    return [Path(place)], ""
 
 
 def find_answers(pairs: Pairs, given: Given) -> Pairs:
@@ -196,31 +232,24 @@ def _readable(given: Given) -> NDArray[np.bool_]:
 
 def _warn_of_left_out(number: int) -> None:
     if number:
-        what = "1 answer speaks" if number == 1 else f"{number:,} answers speak"
-        warnings.warn(f"{what} of images that cannot be read, and will not be used.", stacklevel=3)
+        what = "1 answer" if number == 1 else f"{number:,} answers"
+        warnings.warn(f"Ignoring {what} about images that cannot be read.", stacklevel=3)
 
 
-def open_to_learn(
-    items: Path,
-    *,
-    encoder: str,
-    text: str | None,
-    size: int,
-    grey: bool,
-    strict: bool,
-    network: str | None = None,
-    device: str = "auto",
-    columns: Sequence[str] = (),
-) -> ItemStream:
-    """Items for a command that learns from them: as an encoder sees them, or as they are."""
+def open_to_learn(items: Path, arguments: dict[str, Any], *, strict: bool, columns: Sequence[str] = ()) -> ItemStream:
+    """Items for a command that learns from them: as an encoder sees them, or as they are.
+
+    Of the command's `arguments` it needs encoder, text, size and grey and, where there are such, network and device.
+    """
     from likewise.datasets import open_items
     from likewise.encoders import Encoder
     from likewise.encoders.stream import open_encoded
 
-    named = text_columns(text)
-    name = encoder_to_learn(encoder, items, named, size=size, grey=grey, network=network)
+    size, grey, text = arguments["size"], arguments["grey"], text_columns(arguments["text"])
+    name = encoder_to_learn(arguments["encoder"], items, text, size=size, grey=grey, network=arguments.get("network"))
     if name is not None:
-        return open_encoded(items, Encoder(name, device=device), text=named, strict=strict, verbose=True)
+        encoder = Encoder(name, device=arguments.get("device", "auto"))
+        return open_encoded(items, encoder, text=text, strict=strict, verbose=True)
     if not columns:
         _refuse_text(items)
     return open_items(items, size=size, channels=1 if grey else 3, strict=strict, columns=columns)
@@ -288,7 +317,7 @@ def open_for(
 def encoder_for(model: NetworkClassifier | SimilarityNetwork, given: str | None) -> Encoder:
     """The encoder that a model was fitted with, where it is said to be now, or by the name that it had."""
     from likewise.encoders import Encoder
-    from likewise.estimators.encoding import encoder_again, refuse_another
+    from likewise.estimators.encoding import encoder_again, refuse_another, tuned
 
     if model.encoder_ is None:
         raise InputError(f"The model was fitted without an encoder, and --encoder is {given}; leave --encoder out.")
@@ -298,7 +327,7 @@ def encoder_for(model: NetworkClassifier | SimilarityNetwork, given: str | None)
         return found
     loaded = Encoder(given)
     refuse_another(loaded, model.encoder_)
-    return loaded
+    return tuned(loaded, model)
 
 
 def check_shape(items: Items, model: NetworkClassifier, path: Path) -> Items:

@@ -125,7 +125,7 @@ def _trained(
     runs: Sequence[Path], data: Path | None, dataset: str | None, network: str | None, **how: int
 ) -> tuple[list[nn.Module], tuple[FixedBatch, ...], dict[str, Any]]:
     """Runs on a labelled set."""
-    from likewise.landscape.runs import open_runs
+    from likewise.landscape.compute import open_runs
 
     return open_runs(runs, data, dataset=dataset, network=network, **how)
 

@@ -117,8 +117,10 @@ ItemsMoved = Annotated[
 ]
 RunFolder = Annotated[Path, typer.Argument(help="The folder that fit, semi or discover wrote.")]
 ANSWERS = (
-    "The answers: a .csv or .parquet table with the columns left, right and same, and perhaps weight and annotator."
+    "The answers: a .csv or .parquet table with the columns left, right and same, and perhaps weight and annotator; or "
+    "a store, the .db file or the URL of a database."
 )
+STORE = "The store of the answers: a .db file, or postgresql+psycopg://NAME@HOST/DATABASE."
 Data = Annotated[
     Path | None,
     typer.Option(
@@ -167,6 +169,24 @@ EncoderMoved = Annotated[
         metavar="NAME",
         help="The pretrained network that the run was fitted with, if it is not where it was.",
         show_default=False,
+    ),
+]
+FineTune = Annotated[
+    bool,
+    typer.Option(
+        "--fine-tune",
+        help="Train the last blocks of the encoder too, after the classifier; discarded if it does worse on held-out "
+        "answers.",
+        rich_help_panel=LEARNING,
+    ),
+]
+Views = Annotated[
+    int,
+    typer.Option(
+        min=0,
+        max=9,
+        help="Number of augmented views (flipped, cropped elsewhere) of each photo that the second stage learns from.",
+        rich_help_panel=LEARNING,
     ),
 ]
 TextColumns = Annotated[

@@ -13,7 +13,7 @@ import typer
 from likewise.cli.answer_tables import answers, eci_pp, noise, spherepair
 from likewise.cli.options import AblationOption, Data, NetworkName, Processes, Seed, SemiMethod
 from likewise.cli.processes import dealt_out
-from likewise.cli.transfer_tables import Results, Runs, announce, table2, table3, table5
+from likewise.cli.transfer_tables import Results, Runs, announce, discovery, table2, table3, table5
 from likewise.errors import InputError
 
 app = typer.Typer(no_args_is_help=True, help="Run the paper's tables and put the figures side by side.")
@@ -116,6 +116,7 @@ def table4(
 
 
 app.command()(table5)
+app.command()(discovery)
 
 
 app.command()(answers)
@@ -225,7 +226,7 @@ def show(
     from likewise.storage.atomic_files import write_atomically
 
     if not results.is_dir():
-        raise InputError(f"{results} is no folder; give --results the folder of the records.")
+        raise InputError(f"{results} is not a folder; give --results the folder of the records.")
     page = results_page(results)
     figures = {out.parent / place: figure for place, figure in answers_figures(results).items()}
     surfaces = {out.parent / place: drawn for place, drawn in landscape_figures(results).items()}

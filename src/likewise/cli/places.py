@@ -45,6 +45,6 @@ def writing(path: Path, option: str) -> Iterator[None]:
 def _check_writable(path: Path, option: str) -> None:
     there = next(folder for folder in path.absolute().parents if folder.exists())
     if not there.is_dir():
-        raise InputError(f"{path} cannot be made, for {there} is a file; give {option} another place.")
+        raise InputError(f"{path} cannot be made, because {there} is a file; give {option} another place.")
     if not os.access(there, os.W_OK | os.X_OK):
         raise InputError(f"{there} cannot be written to; give {option} another place.")

@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-import csv
-import io
 import shlex
 import sys
 from collections.abc import Iterator
-from itertools import chain
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, BinaryIO
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -26,6 +23,7 @@ from likewise.cli.options import (
 )
 from likewise.cli.places import check_file, writing
 from likewise.cli.processes import take_part
+from likewise.cli.tables import write_csv, write_parquet
 from likewise.errors import InputError
 
 if TYPE_CHECKING:
@@ -33,12 +31,10 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from likewise.datasets import Items, ItemStream
-    from likewise.estimators import NetworkClassifier
+    from likewise.estimators import CategoryDiscoverer, NetworkClassifier
 
 
-# Predictions as rows of id, class and probability, or of all probabilities, written a table at a time.
-
-DIGITS = 6  # of a probability in a CSV file
+PRINTED = Path("-")  # --out for standard output
 
 
 def prediction_rows(
@@ -56,38 +52,6 @@ def prediction_rows(
 
     ids = pa.array(items.ids or range(first_row, first_row + len(items)))
     return pa.table({"id": ids, "class": pa.array(classes.tolist()), "probability": probabilities, **(further or {})})
-
-
-def write_csv(file: BinaryIO, tables: Iterator[Any]) -> int:
-    """Write the rows, and say how many they are."""
-    text, n = io.TextIOWrapper(file, "utf-8", newline=""), 0
-    try:
-        rows = csv.writer(text, lineterminator="\n")
-        for table in tables:
-            if not n:
-                rows.writerow(table.column_names)
-            ids, classes, *probabilities = (column.to_pylist() for column in table.columns)
-            rounded = ([round(p, DIGITS) for p in column] for column in probabilities)
-            rows.writerows(zip(ids, classes, *rounded, strict=True))
-            n += len(table)
-    finally:
-        text.detach()
-    return n
-
-
-def write_parquet(file: BinaryIO, tables: Iterator[Any]) -> int:
-    """The same with types."""
-    import pyarrow.parquet
-
-    first, n = next(tables), 0
-    with pyarrow.parquet.ParquetWriter(file, first.schema) as writer:
-        for table in chain([first], tables):
-            writer.write_table(table)
-            n += len(table)
-    return n
-
-
-PRINTED = Path("-")  # --out for standard output
 
 
 def predict(
@@ -120,7 +84,7 @@ def predict(
     columns = text_columns(text) or columns_of(run, model)
     stream = open_for(model, items, columns=columns, strict=strict, chunk=batch_size, encoder=encoder)
     share_out(stream)
-    tables = _predictions(model, stream, items, every=probabilities)
+    tables = _predictions(model, stream, items, every=probabilities, discovered=_discovered(run))
     if printed:
         n = write_csv(sys.stdout.buffer, tables)
         sys.stdout.buffer.flush()
@@ -135,7 +99,23 @@ def predict(
         typer.echo(f"A class is the number of an output; {how}", err=printed)
 
 
-def _predictions(model: NetworkClassifier, stream: ItemStream, path: Path, *, every: bool) -> Iterator[Any]:
+def _discovered(run: Path) -> CategoryDiscoverer | None:
+    """The classes that a run of `discover` found, if it can tell items that are of none of them."""
+    from likewise.estimators import CategoryDiscoverer
+    from likewise.estimators.saved_discoverer import NAME
+
+    found = CategoryDiscoverer.load(run) if (run / NAME).exists() else None
+    return None if found is None or found.novelty_ is None else found
+
+
+def _predictions(
+    model: NetworkClassifier,
+    stream: ItemStream,
+    path: Path,
+    *,
+    every: bool,
+    discovered: CategoryDiscoverer | None = None,
+) -> Iterator[Any]:
     """Arrow tables of id, class and probability, or `every` probability; a bar on a terminal shows how far it is."""
     import torch
     from rich.console import Console
@@ -154,6 +134,12 @@ def _predictions(model: NetworkClassifier, stream: ItemStream, path: Path, *, ev
                 probabilities = gather_batch(torch.from_numpy(model.predict_proba(rows))).numpy()  # (b, classes)
             columns = zip(model.classes_.tolist(), probabilities.T, strict=True) if every else ()
             further = {f"probability_{name}": column for name, column in columns}
-            yield prediction_rows(items, model.classes_[probabilities.argmax(1)], probabilities.max(1), row, further)
+            classes = model.classes_[probabilities.argmax(1)]
+            if discovered is not None:
+                with sharing(len(items)) as own:
+                    p_new = gather_batch(torch.from_numpy(discovered.predict_new(rows))).numpy()
+                classes = discovered.with_unseen(classes, p_new)
+                further["new"] = p_new
+            yield prediction_rows(items, classes, probabilities.max(1), row, further)
             row += len(items)
             bar.advance(task, len(items))

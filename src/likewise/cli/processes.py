@@ -26,7 +26,7 @@ T = TypeVar("T")
 PARENT = "LIKEWISE_PARENT"  # the process that started this one
 GRACE = 5.0  # seconds that the other processes have to end by themselves after one has failed
 LOST = (
-    "another process of this job died, or did not answer in time, so that the run stopped. "
+    "another process of this job died, or did not answer in time, so the run stopped. "
     "Run the same command again to resume from the last checkpoint."
 )
 

@@ -43,9 +43,12 @@ class Run:
     reserved: ExitStack
     stamp: str = field(default="", init=False)
 
-    def was_finished(self, files: Sequence[Path], items: Path, stream: ItemStream) -> bool:
-        """Whether the same command has finished with the same files; if so, that is printed."""
-        self.stamp = fitted.stamp([*files, *item_files(items, stream)])
+    def was_finished(self, files: Sequence[Path], items: Path, stream: ItemStream, state: str = "") -> bool:
+        """Whether the same command has finished with the same files; if so, that is printed.
+
+        `state` is that of what is in no file, such as the answers of a store.
+        """
+        self.stamp = fitted.stamp([*files, *item_files(items, stream)]) + state
         same = self.before is not None and self.before.stamp == self.stamp
         return same and self._is_finished()
 
@@ -58,18 +61,18 @@ class Run:
                 stream, self.folder / "items", item_files(items, stream), on_disk=on_disk, strict=strict
             )
 
-    def begin(self, items: Path, given: Given, told: Path, *, unit: str, sha256: str) -> bool:
+    def begin(self, items: Path, given: Given, told: Path | str, *, unit: str, sha256: str) -> bool:
         """Write fit.json and keep other processes out; False where the run turns out to be finished.
 
-        `told` is the file of the answers or labels, or where "same" is learned from; its places count in `unit`s, and
-        `sha256` is of its content.
+        `told` is the file or store of the answers or labels, or where "same" is learned from; its places count in
+        `unit`s, and `sha256` is of its content.
         """
         record = fitted.Fit(
             command=self.command,
             items=str(items.absolute()),
             n_items=len(given.items),
             columns=given.items.columns,
-            told=str(told.absolute()),
+            told=str(told) if "://" in str(told) else str(Path(told).absolute()),
             unit=unit,
             arguments=self.arguments,
             items_sha256=fitted.items_sha256(given.items),

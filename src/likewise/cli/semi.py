@@ -30,6 +30,7 @@ from likewise.cli.options import (
     SyncBatchNorm,
     TextColumns,
     UnitLength,
+    Views,
 )
 from likewise.cli.processes import take_part
 from likewise.cli.run import class_sizes, items_in_words, next_commands, open_run
@@ -80,6 +81,7 @@ def semi(
         ),
     ] = 0.0,
     encoder: EncoderName = "auto",
+    views: Views = 0,
     text: TextColumns = None,
     unit_length: UnitLength = False,
     size: Size = 32,
@@ -106,6 +108,7 @@ def semi(
         "held_out": held_out,
         "unit_length": unit_length,
         "encoder": encoder,
+        "views": views,
         "text": text,
         "size": size,
         "grey": grey,
@@ -114,16 +117,7 @@ def semi(
         "precision": precision,
     }
     with open_run(out, "semi", arguments) as run:
-        stream = open_to_learn(
-            items,
-            encoder=encoder,
-            text=text,
-            size=size,
-            grey=grey,
-            strict=strict,
-            network=network,
-            device=device,
-        )
+        stream = open_to_learn(items, arguments, strict=strict)
         few = read_few_labels(labels)
         if stream.names:  # a wrong id is refused before any image is read
             positions(few, stream.names, len(stream), REMEDY)
@@ -161,7 +155,7 @@ def _learn(
     typer.echo(items_in_words(items, given))
     typer.echo(f"{labels}: {len(placed):,} labels of {len(np.unique(placed.labels)):,} classes")
     typer.echo(f"Learning by {model.method}; Ctrl-C stops, and the same command resumes.")
-    model.fit(given.X, y)
+    model.fit(given.raw() if model.views else given.X, y)
     held_out = np.isin(placed.positions, model.held_out_)
     metrics = _metrics(model, given, placed, held_out, out)
     fitted.write_labels(out / "labels.parquet", placed, given.items.ids, held_out)
@@ -211,7 +205,7 @@ def _outcome(out: Path, metrics: dict[str, Any]) -> Iterator[str]:
             f"{100 * held_out['accuracy']:.1f} % (95 % interval {low:.1f} to {high:.1f})."
         )
     else:
-        yield "\nNo labels were held out, so that nothing is known about items it was not told of (--held-out 0.2)."
-    yield f"It says otherwise than {metrics['labels_denied']:,} of the {metrics['labels']:,} labels it learned from."
+        yield "\nNo labels were held out, so its accuracy on other items is not known; --held-out 0.2 measures it."
+    yield f"It disagrees with {metrics['labels_denied']:,} of the {metrics['labels']:,} labels that it learned from."
     yield f"\nWrote {out} in {metrics['seconds']:.0f} seconds of training. Next:"
     yield from next_commands(out, "semi")

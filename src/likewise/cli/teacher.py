@@ -102,6 +102,13 @@ def read_similarity(path: Path) -> SimilarityNetwork:
     return SimilarityNetwork.load(saved_files(path)[0].parent)
 
 
+def read_classes(path: Path) -> SimilarityNetwork:
+    """The similarity of an earlier run, with the classes that were known or found there as the known ones."""
+    from likewise.estimators import CategoryDiscoverer
+
+    return CategoryDiscoverer.load(path).with_known_classes()
+
+
 def ignored_labels(path: Path, items: Items) -> str:
     """Which labels a pile has, that nobody will look at; empty where it has none."""
     from likewise.datasets.table import SUFFIXES, label_column

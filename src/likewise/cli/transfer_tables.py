@@ -167,3 +167,36 @@ def _transfer(
             f"classes off by {record.difference:.1f}; {record.cpu_seconds / 60:.1f} core-minutes, and "
             f"{record.similarity_cpu_seconds / 60:.1f} for the similarity"
         )
+
+
+def discovery(
+    protocol: Annotated[
+        Literal["photos", "photos-mixed", "photos-unseen", "cifar10", "cifar10-mixed", "cifar100", "cifar100-mixed"]
+        | None,
+        typer.Option(help="What is known and what is in the pile; all where not given."),
+    ] = None,
+    classes: Annotated[
+        Literal["true", "estimated"] | None,
+        typer.Option(help="Whether the number of classes is given or estimated; both where not given."),
+    ] = None,
+    seed: Seed = 0,
+    data: Data = None,
+    results: Results = Path("results"),
+) -> None:
+    """Known and new classes in frozen features, beside k-means.
+
+    The features are files such as photos-lite0.npz in the data folder. An entry that has a record is not run again.
+    """
+    from likewise.paper.discovery import run_discovery, select_discovery
+
+    entries = select_discovery(protocol, classes, seed)
+    announce("Known and new classes", [entry.name for entry in entries])
+    for record, path, ran in run_discovery(
+        dealt_out(entries, key=lambda entry: entry.name), data=data, results=results
+    ):
+        there = "" if ran else "there already; "
+        parts = [f"{name} {value:.2f} %" for name, value in (("old", record.old), ("new", record.new)) if value]
+        typer.echo(
+            f"{path}: {there}{record.accuracy:.2f} %, {', '.join(parts)}; {record.estimate} of {record.n_classes} "
+            f"classes; {record.cpu_seconds / 60:.1f} core-minutes"
+        )

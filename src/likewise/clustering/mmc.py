@@ -129,7 +129,7 @@ def _inverse_root(items: Floats, given: Constraints, regularisation: float, full
     size = size + regularisation * size.mean()
     if size.min() <= size.max() * len(size) * np.finfo(np.float64).eps:
         raise InputError(
-            "Must-linked items never differ in some direction, so that it would count infinitely; give a "
+            "Must-linked items never differ in some direction, so it would count infinitely; give a "
             "regularisation above 0."
         )
     return np.asarray(1 / np.sqrt(size) if axes is None else (axes / np.sqrt(size)) @ axes.T)

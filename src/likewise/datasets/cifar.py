@@ -103,7 +103,7 @@ def _read_archive(archive: Path, layout: Layout, remedy: str) -> dict[str, bytes
         with Gunzipped(archive) as stream, tarfile.open(fileobj=stream, mode="r|") as tar:  # in one pass
             for member in tar:
                 if leads_outside(member.name) or not (member.isdir() or member.isreg()) or member.issparse():
-                    raise InputError(f"{archive} holds {member.name!r}, which is no plain file below it; {remedy}.")
+                    raise InputError(f"{archive} holds {member.name!r}, which is not a plain file below it; {remedy}.")
                 file = Path(member.name).name
                 if file in (*layout.train, *layout.test, layout.class_names):
                     opened = tar.extractfile(member)

@@ -225,7 +225,7 @@ def names_below(path: Path, suffixes: frozenset[str]) -> list[str]:
     ids = list(_files(path, suffixes))
     odd = next((name for name in ids if not _is_text(name)), None)
     if odd is not None:
-        raise InputError(f"{path / odd}: this name is not UTF-8 text, so that no table can hold it; rename the file.")
+        raise InputError(f"{path / odd}: this name is not UTF-8 text, so no table can hold it; rename the file.")
     return ids
 
 

@@ -169,7 +169,9 @@ def _open(path: Path, columns: Sequence[str]) -> _Table:
 
 def open_rows(path: Path) -> Rows:
     if not path.is_file():
-        raise InputError(f"{path} {'is no file' if path.exists() else 'does not exist'}; give a CSV or Parquet file.")
+        raise InputError(
+            f"{path} {'is not a file' if path.exists() else 'does not exist'}; give a CSV or Parquet file."
+        )
     if not os.access(path, os.R_OK):
         raise InputError(f"{path} may not be read; give yourself the right to.")
     match path.suffix.lower():

@@ -64,18 +64,27 @@ class FeatureCache:
             self.folder.mkdir(parents=True, exist_ok=True)
         if not (self.folder / "about.json").exists():
             write_atomically(self.folder / "about.json", json.dumps(facts, indent=2, sort_keys=True) + "\n")
+        self._place: dict[bytes, tuple[int, int]] = {}
+        self._read = 0  # keys so far
         self.load()
 
     def load(self) -> None:
-        """Read the keys; those that another process has added since are known then."""
+        """Read the keys that were added since; other processes may have."""
         path = self.folder / "keys.bin"
-        content = path.read_bytes() if path.exists() else b""
-        self._place: dict[bytes, tuple[int, int]] = {}
-        for place in range(len(content) // KEY.size):
-            record = content[place * KEY.size : (place + 1) * KEY.size]
+        size = path.stat().st_size if path.exists() else 0
+        if size < self._read * KEY.size:  # somebody has emptied the folder
+            self._place, self._read = {}, 0
+        if not size:
+            return
+        with path.open("rb") as file:
+            file.seek(self._read * KEY.size)
+            content = file.read()
+        for first in range(0, len(content) - KEY.size + 1, KEY.size):
+            record = content[first : first + KEY.size]
             digest, of_row, own = KEY.unpack(record)
             if crc32(record[:-4]) == own:
-                self._place[digest] = place, of_row
+                self._place[digest] = self._read, of_row
+            self._read += 1
 
     def get(self, digest: bytes) -> NDArray[np.float32] | None:
         """The features of an item (width,), if they are here and sound; threads may ask."""

@@ -16,6 +16,7 @@ from likewise.datasets import image_tensor, to_unit_length
 from likewise.encoders.cache import FeatureCache, cache_folder
 from likewise.encoders.encode import Encoded, encode, item_name
 from likewise.encoders.names import Chosen, load_pretrained
+from likewise.encoders.photos import VIEWS
 from likewise.encoders.pretrained import Precision, Pretrained
 from likewise.errors import InputError
 from likewise.storage.atomic_files import WriteError
@@ -42,7 +43,7 @@ class Encoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
 
     def __init__(
         self,
-        encoder: Chosen = "efficientnet-lite0",
+        encoder: Chosen | Pretrained = "efficientnet-lite0",
         *,
         unit_length: bool = True,
         batch_size: int = 32,
@@ -91,6 +92,21 @@ class Encoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
             return encoded
         return Encoded(to_unit_length(torch.from_numpy(encoded.rows)).numpy(), encoded.unusable)
 
+    def encode_views(self, X: Any, n: int) -> NDArray[np.float32]:
+        """The features of n augmented views of each photo, flipped and cropped elsewhere, (n, items, width)."""
+        view = self.pretrained.view
+        if view is None:
+            raise InputError(f"The encoder {self.pretrained.name} has no augmented views; leave views out.")
+        if not 1 <= n < len(VIEWS):
+            raise InputError(f"views must be from 1 to {len(VIEWS) - 1}, got {n}.")
+        items = as_items(X, self.pretrained)
+        return np.stack([self.with_pretrained(view(number)).transform(items) for number in range(1, n + 1)])
+
+    def with_pretrained(self, pretrained: Pretrained) -> Encoder:
+        """An encoder with the same options, and another network."""
+        options = {name: value for name, value in self.get_params(deep=False).items() if name != "encoder"}
+        return Encoder(pretrained, **options)
+
     @property
     def pretrained(self) -> Pretrained:
         """The network, loaded when it is first asked for."""
@@ -110,8 +126,15 @@ class Encoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
             return None
         folder = cache_folder() / "features" if self.cache is True else Path(self.cache)
         known = {"sha256": pretrained.sha256, "preprocessing": pretrained.preprocessing, "precision": self.precision}
+        known["takes"] = pretrained.takes
         try:
-            return FeatureCache(folder, pretrained.width, known | {"takes": pretrained.takes})
+            if getattr(self, "_opened", (None,))[0] != (folder, known):
+                self._opened = (
+                    (folder, known),
+                    FeatureCache(folder, pretrained.width, known | {"takes": pretrained.takes}),
+                )
+            self._opened[1].load()
+            return self._opened[1]
         except WriteError as error:
             warnings.warn(
                 f"Features are not kept, for {error.filename} cannot be written ({error.strerror}); set LIKEWISE_CACHE "
@@ -126,7 +149,7 @@ class Encoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
 
     def __getstate__(self) -> dict[str, Any]:
         state: dict[str, Any] = super().__getstate__()
-        return {name: value for name, value in state.items() if name != "_loaded"}
+        return {name: value for name, value in state.items() if name not in ("_loaded", "_opened")}
 
     def __sklearn_is_fitted__(self) -> bool:
         return True

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import io
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -20,6 +20,7 @@ from likewise.encoders.texts import plain_text
 from likewise.errors import InputError
 
 PHOTO_SIGNS = ("image_size", "num_channels", "vision_config")  # of a configuration
+Compute = Callable[[Sequence[str], torch.device, Precision], Tensor]
 ENOUGH = 1024  # pixels of a photo's sides; a larger JPEG is decoded smaller
 
 
@@ -103,17 +104,7 @@ def _of_sentences(name: str, model: str) -> Pretrained:
             )
         return rows.float().cpu()
 
-    return Pretrained(
-        name=name,
-        takes="texts",
-        version=package_version("sentence-transformers"),
-        sha256=weights_sha256(network),
-        width=checked_width(name, compute(["text"], torch.device("cpu"), "float32")),
-        preprocessing={"most_tokens": network.max_seq_length},
-        prepare=plain_text,
-        compute=compute,
-        length=len,
-    )
+    return _of_texts(name, network, compute, network.max_seq_length, package_version("sentence-transformers"))
 
 
 def _of_tokens(name: str, model: str, transformers: Any) -> Pretrained:
@@ -126,13 +117,17 @@ def _of_tokens(name: str, model: str, transformers: Any) -> Pretrained:
         mean = _MeanOfTokens(network)
         return run_network(mean, (tokens["input_ids"], tokens["attention_mask"]), device, precision)
 
+    return _of_texts(name, network, compute, tokenizer.model_max_length, package_version("transformers"))
+
+
+def _of_texts(name: str, network: nn.Module, compute: Compute, most_tokens: int, version: str) -> Pretrained:
     return Pretrained(
         name=name,
         takes="texts",
-        version=package_version("transformers"),
+        version=version,
         sha256=weights_sha256(network),
         width=checked_width(name, compute(["text"], torch.device("cpu"), "float32")),
-        preprocessing={"most_tokens": tokenizer.model_max_length},
+        preprocessing={"most_tokens": most_tokens},
         prepare=plain_text,
         compute=compute,
         length=len,

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import io
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
-from typing import Any, Literal
+from dataclasses import asdict, dataclass, replace
+from functools import partial
+from typing import Any, Literal, cast
 
 import numpy as np
 import torch
@@ -14,6 +15,7 @@ from PIL import Image
 from torch import Tensor, nn
 
 from likewise.datasets.images import UnreadableImage, read_picture
+from likewise.encoders.fast_lite0 import lite0_runner
 from likewise.encoders.pretrained import Precision, Pretrained, UnusableItem, run_network, weights_sha256
 from likewise.errors import InputError
 
@@ -25,6 +27,18 @@ FILTERS = {
 }
 IMAGENET_MEAN, IMAGENET_STD = (0.485, 0.456, 0.406), (0.229, 0.224, 0.225)
 LARGEST_SIZE = 2048  # pixels
+VIEWS = (  # where the crop lies, across and down, and whether it is flipped; the first is the photo as it is
+    (0.5, 0.5, False),
+    (0.5, 0.5, True),
+    (0.0, 0.0, False),
+    (1.0, 1.0, True),
+    (1.0, 0.0, False),
+    (0.0, 1.0, True),
+    (0.0, 0.0, True),
+    (1.0, 1.0, False),
+    (1.0, 0.0, True),
+    (0.0, 1.0, False),
+)
 
 
 @dataclass(frozen=True)
@@ -49,8 +63,8 @@ class PhotoForm:
     def facts(self) -> dict[str, Any]:
         return {name: list(value) if isinstance(value, tuple) else value for name, value in asdict(self).items()}
 
-    def prepare(self, photo: bytes | Image.Image | NDArray[np.uint8]) -> NDArray[np.uint8]:
-        """The content of a file, a picture, or an array (C, H, W) as bytes (3, size, size)."""
+    def prepare(self, photo: bytes | Image.Image | NDArray[np.uint8], view: int = 0) -> NDArray[np.uint8]:
+        """The content of a file, a picture, or an array (C, H, W) as bytes (3, size, size), or a `view` of it."""
         try:
             picture = self._picture(photo)
         except UnreadableImage as error:
@@ -63,12 +77,15 @@ class PhotoForm:
         else:  # the longer side is cut, and the place of the crop goes to the nearest even pixel
             sides = [int(self.resize) * max(side, shorter) // shorter for side in (width, height)]
             left, top = (round((side - self.size) / 2) for side in sides)
+        across, down, flipped = VIEWS[view]
+        left, top = round(2 * across * left), round(2 * down * top)
         box = (left, top, left + self.size, top + self.size)
         try:
             resized = picture.resize((sides[0], sides[1]), FILTERS[self.interpolation]).crop(box)
         except (ValueError, MemoryError) as error:  # a picture 100,000 times as long as wide
             raise UnusableItem(f"it is {width} x {height} pixels and cannot be resized") from error
-        return np.ascontiguousarray(np.asarray(resized).transpose(2, 0, 1))
+        pixels = np.asarray(resized).transpose(2, 0, 1)
+        return np.ascontiguousarray(pixels[:, :, ::-1] if flipped else pixels)
 
     def _picture(self, photo: bytes | Image.Image | NDArray[np.uint8]) -> Image.Image:
         if isinstance(photo, bytes):
@@ -106,9 +123,14 @@ def photo_encoder(
     if convolutional:  # twice as fast on a CPU
         whole.to(memory_format=torch.channels_last)  # type: ignore[call-overload]
 
+    fast = lite0_runner(network, whole.scale, whole.shift)
+
     def compute(prepared: Sequence[NDArray[np.uint8]], device: torch.device, precision: Precision) -> Tensor:
-        pixels = torch.from_numpy(np.stack(prepared)).contiguous(memory_format=torch.channels_last)
-        return run_network(whole, (pixels,), device, precision)
+        pixels = np.stack(prepared)
+        if fast is not None and device.type == "cpu" and precision == "float32":
+            return torch.from_numpy(fast(pixels))
+        by_pixel = torch.from_numpy(pixels).contiguous(memory_format=torch.channels_last)
+        return run_network(whole, (by_pixel,), device, precision)
 
     blank = np.zeros((3, form.size, form.size), dtype=np.uint8)
     try:
@@ -118,7 +140,7 @@ def photo_encoder(
     except Exception as error:  # a network of somebody else's raises whatever it likes
         reason = (str(error) or type(error).__name__).splitlines()[0]
         raise InputError(f"{name} cannot take photos of {form.size} x {form.size} pixels: {reason}") from error
-    return Pretrained(
+    made = Pretrained(
         name=name,
         takes="photos",
         version=version,
@@ -128,7 +150,14 @@ def photo_encoder(
         prepare=form.prepare,
         compute=compute,
         network=whole,
+        with_network=lambda other: photo_encoder(
+            name, cast(PhotoNetwork, other).network, form, version=version, convolutional=convolutional
+        ),
+        view=lambda number: replace(
+            made, prepare=partial(form.prepare, view=number), preprocessing=form.facts | {"view": number}
+        ),
     )
+    return made
 
 
 def checked_width(name: str, features: Tensor) -> int:

@@ -32,6 +32,8 @@ class Pretrained:
     compute: Callable[[Sequence[Any], torch.device, Precision], Tensor]  # prepared items -> (b, width)
     length: Callable[[Any], int] | None = None  # of a prepared item, where a batch is padded to its longest
     network: nn.Module | None = field(default=None, repr=False)  # tensors of prepared items -> (b, width)
+    view: Callable[[int], Pretrained] | None = None  # the same on an augmented view of each item, by its number
+    with_network: Callable[[nn.Module], Pretrained] | None = None  # the same with other weights in such a network
 
     @property
     def facts(self) -> dict[str, Any]:

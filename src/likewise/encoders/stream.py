@@ -92,6 +92,7 @@ class EncodedStream(ItemStream):
 
     encoder: Encoder
     texts: Texts | None  # that are encoded
+    unencoded: Callable[[], Sequence[Any]]  # all items: paths, texts or images
     share_out: Callable[[], None]  # computes all features, in as many processes as there are
 
 
@@ -151,6 +152,7 @@ def open_encoded(
         item_bytes=4 * encoder.pretrained.width,
         encoder=encoder,
         texts=source.texts,
+        unencoded=lambda: source.part(0, source.n_items),
         share_out=share_out,
     )
 

@@ -64,6 +64,15 @@ def token_encoder(
         compute=compute,
         length=len,
         network=network,
+        with_network=lambda other: token_encoder(
+            name,
+            other,
+            vocabulary,
+            width=width,
+            version=version,
+            most_tokens=most_tokens,
+            special_tokens=special_tokens,
+        ),
     )
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import warnings
 from collections.abc import Callable
 from dataclasses import replace
@@ -18,33 +19,35 @@ from torch import Tensor, nn
 from likewise.atomic import atomic
 from likewise.errors import InputError
 from likewise.estimators.encoding import Choice, encode_again, encode_to_fit
+from likewise.estimators.grouped_pile import group_pile
+from likewise.estimators.held_out_classes import sample_of_each_class
 from likewise.estimators.inputs import are_images, read_images, seed_of
+from likewise.estimators.naming import Naming, names_beside
 from likewise.estimators.pair_classifier import PairClassifier
 from likewise.estimators.saved_discoverer import read_discoverer, write_discoverer
 from likewise.estimators.similarity_matrix import pairwise_matrix, take
-from likewise.estimators.similarity_network import SimilarityNetwork
-from likewise.estimators.task import checksum
-from likewise.evaluation import NumberOfClasses, joining_costs, n_dominant, number_by_silhouette, trust
-from likewise.networks import CosineHead
-from likewise.supervision import cosine_affinity, diffusion_rows, spectral_opinions, spectral_partition
-from likewise.training import EmbeddedPile, OnEpoch, Settings, learn_consensus, mean_probabilities, prototype_classifier
+from likewise.estimators.similarity_network import METRIC, MOST_KEPT, SimilarityNetwork
+from likewise.estimators.spectral_rounds import Learning, spectral_rounds
+from likewise.evaluation import (
+    Novelty,
+    NumberOfClasses,
+    joining_costs,
+    n_dominant,
+    nearness,
+    number_by_silhouette,
+    trust,
+)
+from likewise.pairs import Ids, Pairs, PairTarget, answers_about
+from likewise.supervision import diffusion_rows, spectral_partition
+from likewise.training import OnEpoch, Settings
 from likewise.training.settings import Precision
 
 Similarity = SimilarityNetwork | Callable[[Any, Any], ArrayLike] | ArrayLike | None
 
 MOST_CLUSTERED = 4000  # items whose pairs are all looked at; of a larger pile, as many drawn at random
-ROUNDS, EPOCHS, BATCH_SIZE, LEARNING_RATE = (
-    2,
-    10,
-    250,
-    3e-4,
-)  # in bfloat16 it was measured to lose half a point of accuracy
-WIDTHS = (0.3, 0.15)  # of the kernel on cosines; the best partition is from the first, opinions are from both
-VIEWS = 6  # of an item, whose mean decides its class
-COUNTED = {
-    "known classes": "by a rule that was calibrated on known classes",
-    "silhouette": "by their silhouette, for the known classes are too few to calibrate a rule with",
-}
+EPOCHS, BATCH_SIZE, LEARNING_RATE = 10, 250, 3e-4  # in bfloat16 it was measured to lose half a point of accuracy
+MUCH_KNOWN = 0.2  # of a pile, that looks like known classes
+NEW = "new"
 
 
 class CategoryDiscoverer(ClusterMixin, BaseEstimator):  # type: ignore[misc]
@@ -52,14 +55,17 @@ class CategoryDiscoverer(ClusterMixin, BaseEstimator):  # type: ignore[misc]
 
     Parameters
     ----------
-    n_classes : how many classes to look for; None where it is not known and is to be estimated.
-    max_classes : the most there can be, where their number is estimated.
+    n_classes : how many classes to look for, with `mixed` the known ones among them; None where it is not known and is
+        to be estimated.
+    max_classes : the most there can be, where their number is estimated; with `mixed` the most new ones.
+    mixed : whether known classes may be in the pile. Then their labelled items are anchors: known classes keep their
+        names, and new ones are numbered beside them.
     similarity : a `SimilarityNetwork`, fitted before (it is used as it is) or not (it is fitted on `known`); a function
         of two arrays of m items that gives the probability (m,) that they are the same, pair by pair; or a matrix
         (n, n) of such probabilities. By default a new `SimilarityNetwork`.
     encoder : the pretrained network whose features of photos or texts are learned from, as `PairClassifier` has it;
         where a `SimilarityNetwork` is given, its own is used.
-    epochs : times that the classifier sees each item, in each of two rounds; 0 leaves it at the clusters' prototypes.
+    epochs : times that the classifier sees each item, in each round; 0 leaves it at the clusters' prototypes.
     precision : "auto" or "float32", or "bfloat16", which is faster on hardware that has it and rounds to three digits.
     verbose : whether to show progress: a bar on a terminal, else lines, at most one a second.
     on_epoch : is called with each new row of the history (a dict), for logging.
@@ -67,15 +73,18 @@ class CategoryDiscoverer(ClusterMixin, BaseEstimator):  # type: ignore[misc]
 
     Attributes
     ----------
-    labels_ : the class of each item, from 0. n_classes_ : how many there are. outputs_ : the classifier's output for
-    each. number_ : the estimate with its interval (all three numbers the same where n_classes was given). counted_by_ :
-    how the number is known. n_dominant_ : the paper's count. trust_ : whether the similarity is sure and agrees with
-    itself. similarity_, classifier_ (a `PairClassifier`).
+    labels_ : the class of each item: a number from 0 or, with `mixed`, the name of a known class or of a new one.
+    classes_ : the classes; codes_ : the place of each item's class among them. n_classes_ : how many there are.
+    p_new_ : the probability that each item is of a new class. outputs_ : the classifier's output for each class.
+    number_ : the estimate with its interval (all three numbers the same where n_classes was given). counted_by_ : how
+    the number is known. n_dominant_ : the paper's count. trust_ : is the similarity sure, does it agree with itself?
+    known_share_ : how much of the pile looks like known classes; novelty_ : how items of unseen classes are told; both
+    None where nothing tells. similarity_, classifier_ (a `PairClassifier`).
 
     >>> from sklearn.datasets import make_blobs
     >>> X, y = make_blobs(900, n_features=8, centers=30, random_state=0)
     >>> pile = y >= 24
-    >>> found = CategoryDiscoverer(similarity=SimilarityNetwork(epochs=10)).fit(X[pile], known=(X[~pile], y[~pile]))
+    >>> found = CategoryDiscoverer().fit(X[pile], known=(X[~pile], y[~pile]))
     >>> found.n_classes_, found.labels_.shape
     (6, (180,))
     """
@@ -85,6 +94,7 @@ class CategoryDiscoverer(ClusterMixin, BaseEstimator):  # type: ignore[misc]
         n_classes: int | None = None,
         *,
         max_classes: int = 100,
+        mixed: bool = False,
         similarity: Similarity = None,
         encoder: Choice = "auto",
         epochs: int = EPOCHS,
@@ -98,6 +108,7 @@ class CategoryDiscoverer(ClusterMixin, BaseEstimator):  # type: ignore[misc]
     ) -> None:
         self.n_classes = n_classes
         self.max_classes = max_classes
+        self.mixed = mixed
         self.similarity = similarity
         self.encoder = encoder
         self.epochs = epochs
@@ -110,46 +121,131 @@ class CategoryDiscoverer(ClusterMixin, BaseEstimator):  # type: ignore[misc]
         self.run = run
 
     @atomic
-    def fit(self, X: Any, y: object = None, *, known: tuple[Any, ArrayLike] | None = None) -> Self:
-        """Find the classes of X; `known` is (items, classes) of others, unless the similarity needs none."""
+    def fit(
+        self,
+        X: Any,
+        y: object = None,
+        *,
+        known: tuple[Any, ArrayLike] | None = None,
+        pairs: Pairs | PairTarget | None = None,
+        ids: Ids | None = None,
+    ) -> Self:
+        """Find the classes of X; `known` is (items, classes) of others, unless the similarity needs none.
+
+        `pairs` are answers about the rows of X, which join what the similarity predicts; `ids` as `PairClassifier` has
+        them.
+        """
         inputs = self._inputs(X)
         self._check(len(inputs))
         self.seed_ = seed_of(self.random_state)
         similarity = self._similarity(known)
-        random = np.random.default_rng(self.seed_)
-        rows = np.sort(random.permutation(len(inputs))[:MOST_CLUSTERED])  # all of them, unless there are too many
-        if isinstance(similarity, SimilarityNetwork):
-            self.similarity_: SimilarityNetwork | None = similarity
-            outputs = self._discover(inputs, rows, similarity)
+        learned = isinstance(similarity, SimilarityNetwork)
+        grouped = learned and (similarity.metric_ is not None or self.mixed)
+        if (self.mixed or pairs is not None) and not grouped:
+            what = (
+                "mixed=True needs known items" if self.mixed else "Answers join a similarity on features, or mixed=True"
+            )
+            raise InputError(f"{what}; give known=(items, classes), and no function, matrix or network of your own.")
+        self.similarity_: SimilarityNetwork | None = similarity if learned else None
+        self.known_share_: float | None = None
+        if grouped:
+            about = Pairs.from_arrays(np.empty((0, 2)), []) if pairs is None else answers_about(pairs, X, ids)
+            outputs = self._discover_by_groups(inputs, about.index(len(inputs)) if pairs is None else about, similarity)
         else:
-            self.similarity_ = None
-            outputs = self._discover_by_matrix(X, rows, pairwise_matrix(similarity, X, rows))
-        self.n_dominant_ = n_dominant(outputs, self.n_classes or self.max_classes)
-        self.outputs_, self.labels_ = np.unique(outputs, return_inverse=True)
-        self.n_classes_ = len(self.outputs_)
+            random = np.random.default_rng(self.seed_)
+            rows = np.sort(random.permutation(len(inputs))[:MOST_CLUSTERED])  # all, unless there are too many
+            if learned:
+                outputs = self._discover(inputs, rows, similarity)
+            else:
+                outputs = self._discover_by_matrix(X, rows, pairwise_matrix(similarity, X, rows))
+            self.p_new_ = np.ones(len(outputs))
+        self.n_dominant_ = n_dominant(outputs, self.classifier_.n_outputs_)
+        self._name(outputs)
+        self._keep_anchors(inputs)
         self._warn()
         return self
 
-    def predict(self, X: Any) -> NDArray[np.int64]:
-        """The class of each item, of those that were found."""
-        return np.asarray(self.predict_proba(X).argmax(1))
+    def predict(self, X: Any) -> NDArray[Any]:
+        """The class of each item; -1, or "new" where classes have names, if it is rather of none of them."""
+        return self.with_unseen(self.classes_[self.predict_proba(X).argmax(1)], self.predict_new(X))
+
+    def with_unseen(self, labels: NDArray[Any], p_new: NDArray[np.float64]) -> NDArray[Any]:
+        """Classes (n,), with -1 or "new" in the place of those that are rather of none, by the probability (n,)."""
+        unseen = p_new > 0.5
+        if not unseen.any():
+            return np.asarray(labels)
+        numbers = labels.dtype.kind in "iuf"
+        return np.where(unseen, -1 if numbers else NEW, labels if numbers else labels.astype(str))
 
     def predict_proba(self, X: Any) -> NDArray[np.float32]:
-        """The probability of each class that was found, (n, n_classes_)."""
+        """The probability of each class of `classes_`, (n, n_classes_), if it is one of them."""
         check_is_fitted(self)
         return np.asarray(self.classifier_.predict_outputs(X, self.outputs_))
+
+    def predict_new(self, X: Any) -> NDArray[np.float64]:
+        """The probability (n,) that an item is of a class that is neither known nor found, one item in ten being so.
+
+        It is 0 where nothing tells: with a similarity from scratch, or one of your own.
+        """
+        check_is_fitted(self)
+        similarity = self.similarity_
+        if similarity is None or self.novelty_ is None:
+            return np.zeros(len(X))
+        z, anchors = (_embedded(similarity, inputs) for inputs in (similarity.inputs_of(X), self.anchors_))
+        return self.novelty_.probability(nearness(z, anchors))
 
     def predict_same(self, X: Any, index_pairs: ArrayLike) -> NDArray[np.float32]:
         """The probability that two rows of X share a class, for index_pairs (m, 2)."""
         check_is_fitted(self)
         return self.classifier_.predict_same(X, index_pairs)
 
+    def more(self, X: Any, **parameters: Any) -> CategoryDiscoverer:
+        """The classes of another pile, with those of this one known: names and numbers stay, new ones come after them.
+
+        Parameters are those of the discoverer that is returned, where they differ from this one's.
+
+        >>> from sklearn.datasets import make_blobs
+        >>> X, y = make_blobs(400, n_features=8, centers=10, random_state=0)
+        >>> found = CategoryDiscoverer(2).fit(X[(y == 6) | (y == 7)], known=(X[y < 6], y[y < 6]))
+        >>> np.unique(found.more(X[y >= 6]).labels_).tolist()
+        [0, 1, 2, 3]
+        """
+        given = {"n_classes": None, "run": None, **parameters, "mixed": True, "similarity": self.with_known_classes()}
+        return CategoryDiscoverer(**{**self.get_params(deep=False), **given}).fit(X)
+
+    def with_known_classes(self) -> SimilarityNetwork:
+        """The similarity, for which all classes that were known or found here are known."""
+        check_is_fitted(self)
+        if self.similarity_ is None:
+            raise InputError("A similarity of your own is not kept with its items; fit both piles together.")
+        similarity = copy.copy(self.similarity_)
+        similarity.known_inputs_, similarity.known_codes_ = self.anchors_, self.anchor_codes_
+        similarity.classes_ = self.classes_
+        return similarity
+
+    def nearest_known(self) -> list[tuple[Any, Any, float]]:
+        """Each new class of a mixed pile, the known class nearest to it, and the cosine of their mean directions."""
+        check_is_fitted(self)
+        if not self.mixed or self.similarity_ is None:
+            return []
+        z = _embedded(self.similarity_, self.anchors_)
+        means = np.stack([z[self.anchor_codes_ == code].mean(axis=0) for code in range(self.n_classes_)])
+        means /= np.maximum(np.linalg.norm(means, axis=1, keepdims=True), 1e-12)
+        n_known = len(self.similarity_.classes_)
+        alike = means[n_known:] @ means[:n_known].T
+        names = self.classes_.tolist()
+        return [(names[n_known + k], names[row.argmax()], float(row.max())) for k, row in enumerate(alike)]
+
     @property
     def counted_by_(self) -> str:
         """How the number of classes is known: "given", or estimated by "known classes" or by "silhouette"."""
         if self.n_classes is not None:
             return "given"
-        return "silhouette" if self.similarity_ is None or self.similarity_.rule_ is None else "known classes"
+        similarity = self.similarity_
+        by_known = similarity is not None and (
+            similarity.rule_ is not None or similarity.metric_ is not None or self.mixed
+        )
+        return "known classes" if by_known else "silhouette"
 
     def save(self, folder: Path | str) -> None:
         """Write what was found; `PairClassifier.load` and `likewise predict` find the classifier in the same folder."""
@@ -195,60 +291,49 @@ class CategoryDiscoverer(ClusterMixin, BaseEstimator):  # type: ignore[misc]
         return learner.fit(*known)
 
     def _discover(self, inputs: Tensor, rows: NDArray[np.int64], similarity: SimilarityNetwork) -> NDArray[np.int64]:
-        """Cluster, teach the network what the clusterings agree on, and cluster again what it sees then."""
-        pile = similarity.pile(inputs)
-        module = similarity.module_
-        rounds = ROUNDS if isinstance(module.head, CosineHead) and self.epochs else 1
-        history: list[dict[str, float]] = []
-        for number in range(1, rounds + 1):
-            seen = similarity.embed_items(inputs, module)
-            if number == 1:
-                self.trust_ = trust(seen.probability(torch.from_numpy(rows)).numpy())
-                self.number_ = self._number(seen.embedding.numpy()[rows], similarity)
-            partition, opinions = self._partitions(seen, rows)
-            network = prototype_classifier(seen, partition, self.number_.estimate)
-            if not self.epochs:
-                outputs = partition.numpy()
-                break
-            run = None if self.run is None else Path(self.run) / f"round{number}"
-            result = learn_consensus(
-                network,
-                pile,
-                opinions,
-                self._settings(len(inputs)),
-                run=run,
-                config=None if run is None else _told(inputs, similarity),
-                progress=self.verbose and f"round {number}",
-                on_epoch=self.on_epoch,
-            )
-            before = len(history)
-            history += [{**row, "round": number, "epoch": row["epoch"] + before} for row in result.history]
-            module = module.with_backbone(network)
-        else:
-            outputs = mean_probabilities(network, pile.with_gentler_views(), VIEWS, self.seed_).argmax(1).numpy()
+        """By a similarity from scratch: cluster, teach the network what the clusterings agree on, and cluster again."""
+        found = spectral_rounds(
+            inputs, rows, similarity, lambda z: self._number(z, similarity), self._learning(len(inputs)), self.seed_
+        )
+        self.number_, self.trust_ = found.number, found.trust
+        self._set_classifier(found.network, similarity, found.outputs, found.history)
+        return found.outputs
+
+    def _discover_by_groups(self, inputs: Tensor, pairs: Pairs, similarity: SimilarityNetwork) -> NDArray[np.int64]:
+        """By features that show the classes, or in a mixed pile: known items are anchors."""
+        found = group_pile(
+            inputs,
+            pairs,
+            similarity,
+            self._learning(len(inputs)),
+            n_classes=self.n_classes,
+            max_classes=self.max_classes,
+            mixed=self.mixed,
+            seed=self.seed_,
+        )
+        self.number_, self.trust_, self.p_new_ = found.number, found.trust, found.p_new
+        self.known_share_ = found.known_share
+        self._set_classifier(found.network, similarity, found.outputs, found.history)
+        return found.outputs
+
+    def _set_classifier(
+        self,
+        network: nn.Module,
+        similarity: SimilarityNetwork,
+        outputs: NDArray[np.int64],
+        history: list[dict[str, float]],
+    ) -> None:
+        name = "linear" if similarity.network_name_ == METRIC else similarity.network_name_
         self.classifier_ = PairClassifier.of_network(
-            network, similarity.network_name_, similarity.input_form_, self.number_.estimate, outputs, history
+            network, name, similarity.input_form_, self.number_.estimate, outputs, history
         )
         self.classifier_.encoder, self.classifier_.encoder_ = similarity.encoder, similarity.encoder_
         if hasattr(self, "feature_names_in_"):
             self.classifier_.feature_names_in_ = self.feature_names_in_
-        return outputs
 
-    def _partitions(self, seen: EmbeddedPile, rows: NDArray[np.int64]) -> tuple[Tensor, Tensor]:
-        """The best partition of all items (n,), and several opinions (n, R) on it."""
-        z = seen.embedding.numpy()
-        if isinstance(seen.module.head, CosineHead):
-            affinities = [cosine_affinity(z[rows], width) for width in WIDTHS]
-        else:
-            affinities = [seen.probability(torch.from_numpy(rows)).numpy()]
-        k = self.number_.estimate
-        columns = [spectral_partition(affinities[0], k, self.seed_), *spectral_opinions(affinities, k, self.seed_).T]
-        partition, *opinions = (_spread(z, rows, column) for column in columns)
-        return torch.from_numpy(partition), torch.from_numpy(np.stack(opinions, axis=1))
-
-    def _settings(self, n_items: int) -> Settings:
-        return Settings(
-            epochs=self.epochs,
+    def _learning(self, n_items: int) -> Learning:
+        settings = Settings(
+            epochs=max(1, self.epochs),
             batch_size=min(BATCH_SIZE, max(2, n_items)),
             learning_rate=LEARNING_RATE,
             optimizer="adamw",
@@ -257,6 +342,8 @@ class CategoryDiscoverer(ClusterMixin, BaseEstimator):  # type: ignore[misc]
             precision=self.precision,
             seed=self.seed_,
         )
+        run = None if self.run is None else Path(self.run)
+        return Learning(settings, self.epochs, run, self.verbose, self.on_epoch)
 
     def _discover_by_matrix(
         self, X: Any, rows: NDArray[np.int64], probability: NDArray[np.float32]
@@ -287,10 +374,47 @@ class CategoryDiscoverer(ClusterMixin, BaseEstimator):  # type: ignore[misc]
         found = number_by_silhouette(rows, largest)
         return found if found.estimate >= 2 else NumberOfClasses(2, 2, 2)  # with one, no two items could be different
 
+    def _name(self, outputs: NDArray[np.int64]) -> None:
+        """Number the classes or, in a mixed pile, give known ones their names and number new ones beside them."""
+        if not self.mixed:
+            self.outputs_, self.codes_ = np.unique(outputs, return_inverse=True)
+            self.classes_ = np.arange(len(self.outputs_))
+        else:
+            assert self.similarity_ is not None
+            n_known = len(self.similarity_.classes_)
+            new = np.unique(outputs[outputs >= n_known])
+            self.outputs_ = np.concatenate([np.arange(n_known), new])
+            self.codes_ = np.searchsorted(self.outputs_, outputs)
+            self.classes_ = names_beside(self.similarity_.classes_, len(new))
+            order = np.argsort(self.classes_)
+            naming = Naming(self.classes_[order], self.outputs_[order], named=True)
+            self.classifier_._set_naming(naming, self.outputs_)
+        self.labels_ = self.classes_[self.codes_]
+        self.n_classes_ = len(self.outputs_)
+
+    def _keep_anchors(self, inputs: Tensor) -> None:
+        """A sample of the items of each class: what later items are compared with, and joined to by `more`."""
+        codes, items = self.codes_, inputs
+        if self.mixed:
+            assert self.similarity_ is not None
+            items = torch.cat([self.similarity_.known_inputs_, inputs])
+            codes = np.concatenate([self.similarity_.known_codes_, codes])
+        some = sample_of_each_class(codes, MOST_KEPT, self.seed_)
+        self.anchors_, self.anchor_codes_ = items[torch.from_numpy(some)], codes[some]
+        self.novelty_: Novelty | None = None
+        if self.similarity_ is not None and self.similarity_.metric_ is not None:
+            self.novelty_ = Novelty.fit(_embedded(self.similarity_, self.anchors_), self.anchor_codes_)
+
     def _warn(self) -> None:
         if doubts := self.trust_.doubts:
             warnings.warn(
                 f"The similarity looks useless on this pile: {'; '.join(doubts)}. Do not trust the classes.",
+                stacklevel=3,
+            )
+        share = self.known_share_
+        if share is not None and not self.mixed and share > MUCH_KNOWN:
+            warnings.warn(
+                f"About {100 * share:.0f} % of the pile look like known classes; use --mixed (mixed=True).",
                 stacklevel=3,
             )
 
@@ -309,27 +433,5 @@ class CategoryDiscoverer(ClusterMixin, BaseEstimator):  # type: ignore[misc]
         return torch.from_numpy(np.array(features))
 
 
-def number_in_words(found: CategoryDiscoverer) -> str:
-    """How many classes there are, how sure that is, and how many the paper's count would say."""
-    number, by = found.number_, found.counted_by_
-    paper = f"the paper's count of dominant clusters is {found.n_dominant_}."
-    if by == "given":
-        return f"The number of classes, {number.estimate}, was given; {paper}"
-    return f"There are about {number.estimate} classes (interval {number.low} to {number.high}), {COUNTED[by]}; {paper}"
-
-
-def _told(inputs: Tensor, similarity: SimilarityNetwork) -> dict[str, object]:
-    """What makes a round's folder its own: one that was begun with another pile or similarity is refused."""
-    weights = (weight.detach().cpu().numpy() for weight in similarity.module_.parameters())
-    return {"items": checksum(inputs.numpy()), "similarity": checksum(*weights)}
-
-
-def _spread(z: NDArray[np.float32], rows: NDArray[np.int64], partition: NDArray[np.int64]) -> NDArray[np.int64]:
-    """The clusters of some rows for all: an item without one goes to the nearest mean."""
-    if len(rows) == len(z):
-        return partition
-    there = np.unique(partition)
-    means = np.stack([z[rows[partition == k]].mean(0) for k in there])
-    nearest: NDArray[np.int64] = there[(z @ means.T - (means**2).sum(1) / 2).argmax(1)]
-    nearest[rows] = partition
-    return nearest
+def _embedded(similarity: SimilarityNetwork, inputs: Tensor) -> NDArray[np.float64]:
+    return similarity.embed_items(inputs).embedding.numpy().astype(np.float64)

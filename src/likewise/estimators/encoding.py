@@ -6,12 +6,14 @@ import warnings
 from typing import Any, Protocol
 
 import numpy as np
+import torch
 from torch import Tensor
 
 from likewise.datasets import ArrayOnDisk, ImagesOnDisk
 from likewise.encoders import NAMES, PHOTO_ENCODER, Encoder
 from likewise.encoders.choice import WITHOUT, are_photos, spread
 from likewise.encoders.encoder import as_items
+from likewise.encoders.last_blocks import Weights, with_weights
 from likewise.encoders.names import Chosen, photo_encoder_is_installed
 from likewise.errors import InputError
 from likewise.pairs import paths_of
@@ -35,12 +37,15 @@ class Encoding(Protocol):
     encoder: Choice
     network: Any
     image_size: int
+    views: int
     encoder_: dict[str, Any] | None  # what is known of the encoder it was fitted with, if it was with one
+    encoder_weights_: Weights | None  # of its last blocks, where these were trained too
 
 
 def encode_to_fit(estimator: Encoding, X: Any) -> Any:
     """The items that an estimator is fitted to, as features where it has an encoder, which it remembers."""
     encoder = _choose(estimator, X)
+    estimator.encoder_weights_ = None
     if encoder is None:
         estimator.encoder_ = None
         return X
@@ -53,6 +58,18 @@ def encode_again(estimator: Encoding, X: Any) -> Any:
     """Items as those that the estimator was fitted to."""
     encoder = encoder_again(estimator)
     return X if encoder is None else features_of(encoder, X)
+
+
+def encode_views_to_fit(estimator: Encoding, X: Any) -> Tensor | None:
+    """The features of augmented views of the items, (views, n, width), where the estimator asks for some."""
+    if not estimator.views:
+        return None
+    encoder = encoder_again(estimator)
+    if encoder is None:
+        raise InputError("views are of photos that are encoded, and these items are not; leave views out.")
+    if are_features(X):
+        raise InputError("views need the photos themselves, and X holds their features; give the photos.")
+    return torch.from_numpy(encoder.encode_views(X, estimator.views))
 
 
 def encoder_again(estimator: Encoding) -> Encoder | None:
@@ -69,7 +86,21 @@ def encoder_again(estimator: Encoding) -> Encoder | None:
             f"The model was fitted with an encoder of your own, {facts['name']}; give it: set_params(encoder=...)."
         )
     refuse_another(found, facts)
-    return found
+    return tuned(found, estimator)
+
+
+def tuned(encoder: Encoder, estimator: Encoding) -> Encoder:
+    """The encoder with the weights that the estimator has trained, if it has."""
+    if estimator.encoder_weights_ is None:
+        return encoder
+    assert estimator.encoder_ is not None
+    changed = with_weights(encoder.pretrained, estimator.encoder_weights_)
+    if changed.sha256 != estimator.encoder_["tuned"]:
+        raise InputError(
+            f"The fine-tuned weights of the encoder {changed.name} are not those that the model was saved with (sha256 "
+            f"{estimator.encoder_['tuned'][:12]}); save the model again."
+        )
+    return encoder.with_pretrained(changed)
 
 
 def _choose(estimator: Encoding, X: Any) -> Encoder | None:

@@ -11,6 +11,8 @@ from numpy.typing import ArrayLike, NDArray
 from torch import Tensor
 
 from likewise.errors import InputError
+from likewise.estimators.encoding import encode_views_to_fit
+from likewise.estimators.fine_tuning import fine_tune_encoder
 from likewise.estimators.increments import Examples, answers_to_remember, is_evidence, remember
 from likewise.estimators.inputs import InputForm
 from likewise.estimators.naming import match_names, outputs_in_use
@@ -32,6 +34,7 @@ def fit_first(
     answers: Pairs | LargeAnswers | None,
     sample_weight: ArrayLike | None,
     classes: NDArray[Any] | None,  # all there will be; None: those of the labels
+    X: Any,  # as it was given, which `fine_tune` encodes anew
 ) -> None:
     model.input_form_ = InputForm.of(inputs, bool(model.unit_length))
     everything = labels if classes is None else classes
@@ -46,7 +49,7 @@ def fit_first(
         n_items=len(inputs),
         n_classes=n_outputs or 2,
         noise=model.noise,
-        share=model.held_out if answers is not None or model.patience else 0.0,
+        share=model.held_out if answers is not None or model.patience or model.fine_tune else 0.0,
         seed=seed,
     )
     model.n_classes_interval_ = None
@@ -54,7 +57,7 @@ def fit_first(
         number = estimate_n_classes(inputs, model.input_form_, task.said, seed)
         n_outputs, model.n_classes_interval_ = number.estimate, (number.low, number.high)
     model.n_outputs_ = n_outputs
-    _learn(model, inputs, answers, task, sample_weight, seed)
+    inputs = _learn(model, inputs, answers, task, sample_weight, seed, X)
     _name(model, inputs, labels, everything)
     model.memory_ = {}
     if answers is not None:
@@ -76,7 +79,9 @@ def _learn(
     task: Task,
     sample_weight: ArrayLike | None,
     seed: int,
-) -> None:
+    X: Any,
+) -> Tensor:
+    """Learn; gives the inputs, which are those of the fine-tuned encoder where there is one."""
     answered = answers is not None
     form = model.input_form_
     settings = Settings(
@@ -88,7 +93,8 @@ def _learn(
         precision=model.precision,
         seed=seed,
     )
-    pile = Pile(inputs, form.mean, form.std, form.augmentation(model.augment))
+    run = None if model.run is None else Path(model.run)
+    pile = Pile(inputs, form.mean, form.std, form.augmentation(model.augment), encode_views_to_fit(model, X))
     learned = learn_answers(
         lambda start_seed: model._starting_network(inputs, seed, start_seed - seed),
         pile,
@@ -103,11 +109,15 @@ def _learn(
         unlabelled=bool(model.unlabelled) and answered,
         flip=flip_of(model.noise) if answered else 0.0,
         turns=turns_of(model.noise) if isinstance(answers, Pairs) else None,
-        run=None if model.run is None else Path(model.run),
-        config=None if model.run is None else _config(model, inputs, task),
+        run=run,
+        config=None if run is None else _config(model, inputs, task),
         progress=model.verbose,
         on_epoch=model.on_epoch,
     )
+    if model.fine_tune:
+        learned, features = fine_tune_encoder(model, X, learned, task, settings, run)
+        if features is not None:
+            inputs, pile = features, replace(pile, inputs=features, views=None)
     model.network_ = learned.network
     model.first_network_ = learned.first
     model.history_ = learned.history
@@ -124,11 +134,14 @@ def _learn(
         model.network_ = calibrated(learned.network, pile, task.held_out, rates)
     model.confusion_ = learned.confusion
     model.noise_ = learned.flip if verdict.posterior is None else share_wrong(verdict, task.noisy)
+    return inputs
 
 
 def _config(model: PairClassifier, inputs: Tensor, task: Task) -> dict[str, object]:
     """What a run that goes on must have begun with."""
     told: dict[str, object] = {"items": items_checksum(inputs), "answers": checksum(*task.arrays)}
+    if model.views:
+        told["views"] = int(model.views)
     return {**told, "noise": model.noise} if turns_of(model.noise) and task.noisy else told
 
 

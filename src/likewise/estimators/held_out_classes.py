@@ -120,3 +120,17 @@ def piles_to_count(codes: Whole, seed: int, group: Whole | None = None) -> list[
         if 2 <= there < len(rows) / 2:
             piles.append((rows, there))
     return piles
+
+
+def sample_of_each_class(codes: Whole, most: int, seed: int) -> Whole:
+    """Positions of up to so many items, in rising order, with as many of each class as there is room for.
+
+    >>> np.bincount(np.repeat([0, 1, 2], [100, 4, 50])[sample_of_each_class(np.repeat([0, 1, 2], [100, 4, 50]), 24, 0)])
+    array([10,  4, 10])
+    """
+    order = np.random.default_rng(seed).permutation(len(codes))
+    within = np.empty(len(codes), dtype=np.int64)  # how many of its class come before an item
+    for name in np.unique(codes):
+        rows = order[codes[order] == name]
+        within[rows] = np.arange(len(rows))
+    return np.sort(order[np.argsort(within[order], kind="stable")][:most])

@@ -272,10 +272,10 @@ def _outputs(model: PairClassifier, inputs: Tensor) -> NDArray[np.int64]:
     return np.asarray(model._outputs(model.network_, inputs).argmax(1).numpy())
 
 
-def _checksum(said: NDArray[Any]) -> int:
+def _checksum(said: NDArray[Any]) -> str:
     return checksum(said if said.dtype.kind in "iufb" else np.array([str(value) for value in said]))
 
 
-def _name(weights: int, checksums: dict[str, int]) -> str:
+def _name(weights: str, checksums: dict[str, str]) -> str:
     """A folder for these weights and this increment: a run that is called again as before finds what it has done."""
-    return "-".join(f"{number:08x}" for number in (weights, *checksums.values()))
+    return "-".join(each[:8] for each in (weights, *checksums.values()))

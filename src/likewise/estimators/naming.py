@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from dataclasses import dataclass
 from typing import Any
 
@@ -62,6 +63,19 @@ def known_outputs(classes: NDArray[Any], outputs: NDArray[np.int64]) -> Naming:
         names = np.concatenate([classes.astype(str), [f"output {k}" for k in others]])
     order = np.argsort(names)
     return Naming(names[order], np.concatenate([known, others])[order], named=True)
+
+
+def names_beside(classes: NDArray[Any], count: int) -> NDArray[Any]:
+    """The names of known classes and of new ones after them: the next numbers, or "new 1", "new 2", ...
+
+    >>> names_beside(np.array([3, 7]), 2), names_beside(np.array(["cat", "new 1"]), 2)
+    (array([3, 7, 8, 9]), array(['cat', 'new 1', 'new 2', 'new 3'], dtype='<U5'))
+    """
+    if classes.dtype.kind in "iuf":
+        return np.concatenate([classes, classes.max() + 1 + np.arange(count)])
+    names = [str(name) for name in classes.tolist()]
+    free = (name for name in map("new {}".format, itertools.count(1)) if name not in names)
+    return np.array(names + list(itertools.islice(free, count)))
 
 
 def match_names(

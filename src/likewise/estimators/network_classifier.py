@@ -13,6 +13,7 @@ from sklearn.base import BaseEstimator, ClassifierMixin, ClassNamePrefixFeatures
 from sklearn.utils.validation import check_is_fitted, column_or_1d, validate_data
 from torch import Tensor, nn
 
+from likewise.encoders.last_blocks import Weights
 from likewise.estimators.encoding import Choice, encode_again, encode_to_fit
 from likewise.estimators.inputs import (
     InputForm,
@@ -43,11 +44,13 @@ class NetworkClassifier(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Class
 
     network: Network
     encoder: Choice
+    views: int
     image_size: int
     unit_length: bool
     random_state: int | np.random.RandomState | None
     network_: nn.Module
     encoder_: dict[str, Any] | None  # what is known of the encoder, where there is one
+    encoder_weights_: Weights | None = None  # of its last blocks, where these were trained too
     input_form_: InputForm
     n_outputs_: int
     history_: list[dict[str, float]]

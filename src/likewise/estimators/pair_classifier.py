@@ -14,6 +14,7 @@ from torch import nn
 from likewise.atomic import atomic
 from likewise.errors import InputError
 from likewise.estimators.encoding import Choice
+from likewise.estimators.fine_tuning import check_fine_tuning
 from likewise.estimators.first_fit import fit_first
 from likewise.estimators.increments import Memory, go_on
 from likewise.estimators.inputs import InputForm
@@ -62,6 +63,10 @@ class PairClassifier(NetworkClassifier):
     encoder : the pretrained network whose features of photos or texts are learned from: a name (see
         `likewise.encoders.load_encoder`), an nn.Module, a function of a list of items, or "none". "auto" has one for
         photos, images whose shorter side is above 64 pixels, where no network is named. It is remembered and saved.
+    fine_tune : whether the last blocks of the encoder learn too, at a low rate, after the classifier. The outcome is
+        dropped where held-out answers speak against it, and else saved with the model. X must be the items themselves.
+    views : of each photo, how many augmented views (flipped, cropped elsewhere) are encoded too, up to 9; the second
+        stage then sees any of them in the place of the photo. X must be the photos themselves.
     augment : "auto" (gentle shifts and turns of images, slight noise on features), None, or an `Augmentation`.
     image_size : the side that images from files are brought to.
     unit_length : whether to bring feature vectors to length 1 before anything else, as suits embeddings that are
@@ -129,6 +134,8 @@ class PairClassifier(NetworkClassifier):
         starts: int = 3,
         patience: int = 0,
         encoder: Choice = "auto",
+        fine_tune: bool = False,
+        views: int = 0,
         augment: Augment | Literal["auto"] | None = "auto",
         image_size: int = 32,
         unit_length: bool = False,
@@ -151,6 +158,8 @@ class PairClassifier(NetworkClassifier):
         self.starts = starts
         self.patience = patience
         self.encoder = encoder
+        self.fine_tune = fine_tune
+        self.views = views
         self.augment = augment
         self.image_size = image_size
         self.unit_length = unit_length
@@ -184,7 +193,8 @@ class PairClassifier(NetworkClassifier):
         """
         self._check_parameters()
         inputs = self._inputs(X, reset=True)
-        fit_first(self, inputs, *read_told(self._rows(X), len(inputs), y, pairs, ids), sample_weight, None)
+        check_fine_tuning(self, X)
+        fit_first(self, inputs, *read_told(self._rows(X), len(inputs), y, pairs, ids), sample_weight, None, X)
         return self
 
     @atomic
@@ -212,7 +222,8 @@ class PairClassifier(NetworkClassifier):
         labels, answers = read_told(self._rows(X), len(inputs), y, pairs, ids)
         everything = None if classes is None else np.unique(np.asarray(classes))
         if first:
-            fit_first(self, inputs, labels, answers, sample_weight, everything)
+            check_fine_tuning(self, X)
+            fit_first(self, inputs, labels, answers, sample_weight, everything, X)
             return self
         if isinstance(answers, LargeAnswers):
             raise InputError("An increment is held in memory; give its answers as Pairs.")

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import torch
-from safetensors.torch import load
+from safetensors.torch import load, save
 from sklearn.base import BaseEstimator
 from torch import Tensor, nn
 
@@ -22,6 +22,7 @@ from likewise.estimators.inputs import InputForm
 from likewise.estimators.naming import Naming
 from likewise.estimators.starting_network import OwnNetwork, make_own
 from likewise.networks import build
+from likewise.storage.atomic_files import write_atomically
 from likewise.storage.records import check_record, first_difference, read_json, write_json
 from likewise.storage.run_folder import write_model
 
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
 
 FORMAT = 1
 OWN = "a network of your own"
+ENCODER = "encoder.safetensors"  # the weights of its last blocks, where they were trained
 LARGEST_INPUT = 2**20  # features, pixels per side or outputs: a record that says more was not written here
 AGAIN = "save the classifier again"
 ANYTHING = (str, float, bool, None)  # that JSON holds and a parameter can be
@@ -61,6 +63,8 @@ def write_classifier(folder: Path, classifier: NetworkClassifier) -> None:
     """Write the weights, then what they mean, with their checksum in it."""
     form, naming = classifier.input_form_, classifier.naming_
     digest = write_model(folder / "model.safetensors", classifier.network_)
+    if classifier.encoder_weights_ is not None:
+        write_atomically(folder / ENCODER, save(classifier.encoder_weights_, {"format": "pt"}))
     write_json(
         folder / "classifier.json",
         {
@@ -108,6 +112,8 @@ def read_classifier(folder: Path, kind: type[Any], network: OwnNetwork | None) -
         own = make_own(network, record["n_outputs"], form.shape)
         model.network_ = put_weights(own, weights, folder / "model.safetensors")
     model.input_form_, model.encoder_ = form, record["encoder"]
+    if model.encoder_ is not None and "tuned" in model.encoder_:
+        model.encoder_weights_ = read_encoder_weights(folder / ENCODER)
     model.n_outputs_ = record["n_outputs"]
     model._set_naming(naming, np.array(record["outputs"], dtype=np.int64))
     for name in ("history", *kind.saved_facts):
@@ -140,7 +146,7 @@ def check_encoder(record: dict[str, Any], path: Path, remedy: str) -> None:
     """Refuse what is no description of an encoder; None is that there was none."""
     check_record(record, {"encoder": (dict, None)}, path, remedy)
     if record["encoder"] is not None:
-        check_record(record["encoder"], FACTS, path, remedy)
+        check_record({"tuned": ""} | record["encoder"], {**FACTS, "tuned": str}, path, remedy)
 
 
 def read_form(record: dict[str, Any], path: Path, remedy: str) -> InputForm:
@@ -185,10 +191,21 @@ def read_weights(path: Path, digest: str, record: str, remedy: str) -> dict[str,
     content = path.read_bytes()
     if hashlib.sha256(content).hexdigest() != digest:
         raise InputError(f"{path} was changed since {record} was written; {remedy}.")
+    return _tensors(content, path, remedy)
+
+
+def read_encoder_weights(path: Path) -> dict[str, Tensor]:
+    """The fine-tuned weights of an encoder; whether they are those of the record is known once they are in it."""
+    if not path.is_file():
+        raise InputError(f"{path} is missing, which holds the fine-tuned weights of the encoder; {AGAIN}.")
+    return _tensors(path.read_bytes(), path, AGAIN)
+
+
+def _tensors(content: bytes, path: Path, remedy: str) -> dict[str, Tensor]:
     try:
         return load(content)
     except Exception as error:  # its readers raise whatever they meet: SafetensorError, KeyError, ValueError, ...
-        raise InputError(f"{path} is no sound safetensors file ({error}); {remedy}.") from error
+        raise InputError(f"{path} is not a valid safetensors file ({error}); {remedy}.") from error
 
 
 def network_of(make: Callable[[], nn.Module], weights: dict[str, Tensor], path: Path) -> nn.Module:

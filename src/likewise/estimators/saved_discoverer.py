@@ -8,26 +8,33 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from torch import nn
+from numpy.typing import NDArray
+from torch import Tensor, nn
 
 from likewise import __version__
 from likewise.errors import InputError
 from likewise.estimators.pair_classifier import PairClassifier
-from likewise.estimators.saved import checked_parameters, plain_parameters
+from likewise.estimators.saved import checked_parameters, plain_parameters, read_weights
 from likewise.estimators.similarity_network import SimilarityNetwork
-from likewise.evaluation import NumberOfClasses, Trust
+from likewise.evaluation import Novelty, NumberOfClasses, Trust
 from likewise.storage.records import check_record, read_json, write_json
+from likewise.storage.run_folder import write_tensors
 
 if TYPE_CHECKING:
     from likewise.estimators.category_discoverer import CategoryDiscoverer
 
-FORMAT = 1
+FORMAT = 2
 AGAIN = "save the discoverer again"
-NAME, SIMILARITY = "discoverer.json", "similarity"
+NAME, SIMILARITY, ANCHORS = "discoverer.json", "similarity", "anchors.safetensors"
 RECORD: dict[str, Any] = {
     "parameters": dict,
-    "labels": [int],
+    "codes": [int],
+    "classes": [(str, float, bool)],
     "outputs": [int],
+    "p_new": [float],
+    "known_share": (float, None),
+    "novelty": ({"slope": float, "offset": float, "auroc": float}, None),
+    "anchors": {"codes": [int], "sha256": str},
     "number": {field.name: int for field in dataclasses.fields(NumberOfClasses)},
     "dominant": int,
     "trust": {field.name: float for field in dataclasses.fields(Trust)},
@@ -41,14 +48,20 @@ def write_discoverer(folder: Path, found: CategoryDiscoverer) -> None:
     found.classifier_.save(folder)
     if found.similarity_ is not None:
         found.similarity_.save(folder / SIMILARITY)
+    digest = write_tensors(folder / ANCHORS, {"inputs": found.anchors_})
     write_json(
         folder / NAME,
         {
             "format": FORMAT,
             "likewise": __version__,
             "parameters": plain_parameters(found),
-            "labels": found.labels_,
+            "codes": found.codes_,
+            "classes": found.classes_,
             "outputs": found.outputs_,
+            "p_new": found.p_new_,
+            "known_share": found.known_share_,
+            "novelty": None if found.novelty_ is None else dataclasses.asdict(found.novelty_),
+            "anchors": {"codes": found.anchor_codes_, "sha256": digest},
             "number": dataclasses.asdict(found.number_),
             "dominant": found.n_dominant_,
             "trust": dataclasses.asdict(found.trust_),
@@ -74,9 +87,16 @@ def read_discoverer(folder: Path, kind: type[Any], network: nn.Module | None) ->
     n_outputs, k = model.classifier_.n_outputs_, len(record["outputs"])
     if not (1 <= k == len(set(record["outputs"])) and all(0 <= output < n_outputs for output in record["outputs"])):
         raise InputError(f"{path}: outputs must be some of the {n_outputs} outputs, each once; {AGAIN}.")
-    if not all(0 <= label < k for label in record["labels"]):
-        raise InputError(f"{path}: labels must be from 0 to {k - 1}, the classes that were found; {AGAIN}.")
-    model.labels_, model.outputs_ = (np.array(record[name], np.int64) for name in ("labels", "outputs"))
+    if not all(0 <= code < k for code in (*record["codes"], *record["anchors"]["codes"])):
+        raise InputError(f"{path}: codes must be from 0 to {k - 1}, the classes that were found; {AGAIN}.")
+    if len(record["classes"]) != k or len(record["p_new"]) != len(record["codes"]):
+        raise InputError(f"{path}: classes must be {k}, one for each output, and p_new one for each item; {AGAIN}.")
+    model.codes_, model.outputs_ = (np.array(record[name], np.int64) for name in ("codes", "outputs"))
+    model.classes_, model.p_new_ = np.array(record["classes"]), np.array(record["p_new"], np.float64)
+    model.labels_, model.known_share_ = model.classes_[model.codes_], record["known_share"]
+    novelty = record["novelty"]
+    model.novelty_ = None if novelty is None else Novelty(*(novelty[name] for name in ("slope", "offset", "auroc")))
+    model.anchors_, model.anchor_codes_ = _read_anchors(folder / ANCHORS, record["anchors"], model, path)
     model.n_classes_, model.n_dominant_, model.seed_ = k, record["dominant"], record["seed"]
     model.number_ = NumberOfClasses(**{name: record["number"][name] for name in RECORD["number"]})
     model.trust_ = Trust(**{name: record["trust"][name] for name in RECORD["trust"]})
@@ -84,6 +104,14 @@ def read_discoverer(folder: Path, kind: type[Any], network: nn.Module | None) ->
         if hasattr(model.classifier_, name):
             setattr(model, name, getattr(model.classifier_, name))
     return model
+
+
+def _read_anchors(path: Path, anchors: dict[str, Any], model: Any, record: Path) -> tuple[Tensor, NDArray[np.int64]]:
+    inputs = read_weights(path, anchors["sha256"], record.name, AGAIN).get("inputs")
+    codes = np.array(anchors["codes"], dtype=np.int64)
+    if inputs is None or len(inputs) != len(codes) or tuple(inputs.shape[1:]) != model.classifier_.input_form_.shape:
+        raise InputError(f"{path} does not hold an item for each of {len(codes)} codes; {AGAIN}.")
+    return inputs, codes
 
 
 def _with_outputs(backbone: nn.Module | None) -> Any:

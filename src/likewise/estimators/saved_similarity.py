@@ -7,7 +7,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from torch import nn
+from numpy.typing import NDArray
+from torch import Tensor, nn
 
 from likewise import __version__
 from likewise.errors import InputError
@@ -21,14 +22,15 @@ from likewise.estimators.saved import (
     read_weights,
     with_parameters,
 )
-from likewise.evaluation import Calibration, PairQuality, StoppingRule
+from likewise.evaluation import Calibration, Novelty, PairQuality, StoppingRule
 from likewise.storage.records import check_record, read_json, write_json
-from likewise.storage.run_folder import write_model
+from likewise.storage.run_folder import write_model, write_tensors
+from likewise.training.metric import MetricForm
 
 if TYPE_CHECKING:
     from likewise.estimators.similarity_network import SimilarityNetwork
 
-FORMAT = 2
+FORMAT = 3
 AGAIN = "save the similarity network again"
 RECORD: dict[str, Any] = {
     "network": str,
@@ -46,18 +48,24 @@ RECORD: dict[str, Any] = {
     },
     "held_out": str,
     "rule": (dict, None),
+    "metric": (dict, None),
+    "novelty": (dict, None),
+    "known": {"codes": [int], "sha256": str},
     "history": [dict],
     "sha256": str,
 }
 MOST_VIEWS = 1000  # of an item: what says more would never end
 RULE = {"a": float, "b": float, "off": [float]}
-NAMES = ("similarity.json", "similarity.safetensors")
+METRIC = {"standardised": bool, "centred": bool, "distance": bool, "whitened": float}
+NOVELTY = {"slope": float, "offset": float, "auroc": float}
+NAMES = ("similarity.json", "similarity.safetensors", "known.safetensors")
 
 
 def write_similarity(folder: Path, similarity: SimilarityNetwork) -> None:
     """Write the weights, then what they mean, with their checksum in it."""
     form = similarity.input_form_
     digest = write_model(folder / NAMES[1], similarity.module_)
+    known = write_tensors(folder / NAMES[2], {"inputs": similarity.known_inputs_})
     write_json(
         folder / NAMES[0],
         {
@@ -73,6 +81,9 @@ def write_similarity(folder: Path, similarity: SimilarityNetwork) -> None:
             "calibration": dataclasses.asdict(similarity.calibration_),
             "held_out": similarity.held_out_kind_,
             "rule": None if similarity.rule_ is None else dataclasses.asdict(similarity.rule_),
+            "metric": None if similarity.metric_ is None else dataclasses.asdict(similarity.metric_),
+            "novelty": None if similarity.novelty_ is None else dataclasses.asdict(similarity.novelty_),
+            "known": {"codes": similarity.known_codes_, "sha256": known},
             "history": similarity.history_,
             "sha256": digest,
         },
@@ -99,10 +110,13 @@ def read_similarity(folder: Path, kind: type[Any], network: nn.Module | None) ->
     if not isinstance(model.views, int) or model.views > MOST_VIEWS:
         raise InputError(f"{path}, views must be a whole number up to {MOST_VIEWS}; {AGAIN}.")
     model.input_form_, model.encoder_ = read_form(record, path, AGAIN), record["encoder"]
+    model.classes_ = np.array(record["classes"])
+    model.metric_ = None if record["metric"] is None else MetricForm(**record["metric"])
+    model.novelty_ = None if record["novelty"] is None else Novelty(**record["novelty"])
+    model.known_inputs_, model.known_codes_ = _read_known(folder / NAMES[2], record["known"], model, path)
     found_weights = read_weights(weights, record["sha256"], path.name, AGAIN)
     model.module_ = network_of(lambda: model.make_module(model.input_form_, 0), found_weights, weights)
     model.network_name_ = record["network"]
-    model.classes_ = np.array(record["classes"])
     quality: dict[str, Any] = {name: record["quality"][name] for name in RECORD["quality"]}
     shares = {name: np.nan for name, value in quality.items() if value is None}  # of nothing
     model.quality_ = PairQuality(**quality | shares)
@@ -120,8 +134,24 @@ def read_similarity(folder: Path, kind: type[Any], network: nn.Module | None) ->
     return model
 
 
+def _read_known(path: Path, known: dict[str, Any], model: Any, record: Path) -> tuple[Tensor, NDArray[np.int64]]:
+    """The sample of known items and their classes."""
+    tensors = read_weights(path, known["sha256"], record.name, AGAIN)
+    inputs, codes = tensors.get("inputs"), np.array(known["codes"], dtype=np.int64)
+    if inputs is None or tuple(inputs.shape) != (len(codes), *model.input_form_.shape):
+        raise InputError(f"{path} does not hold an item for each of {len(codes)} codes; {AGAIN}.")
+    if len(codes) and not 0 <= codes.min() <= codes.max() < len(model.classes_):
+        raise InputError(f"{record}, codes must be from 0 to {len(model.classes_) - 1}; {AGAIN}.")
+    return inputs, codes
+
+
 def _check_lengths(record: dict[str, Any], path: Path) -> None:
     rule, found = record["rule"], record["calibration"]
+    for name, form in (("metric", METRIC), ("novelty", NOVELTY)):
+        if record[name] is not None:
+            check_record(record[name], form, path, AGAIN)
+            if set(record[name]) != set(form):
+                raise InputError(f"{path}, {name} must have {', '.join(form)}; {AGAIN}.")
     if rule is not None:
         check_record(rule, RULE, path, AGAIN)
         if len(rule["off"]) != 2:

@@ -18,7 +18,7 @@ from torch.nn.functional import cross_entropy
 
 from likewise.atomic import atomic
 from likewise.errors import InputError
-from likewise.estimators.encoding import Choice
+from likewise.estimators.encoding import Choice, encode_views_to_fit
 from likewise.estimators.inputs import InputForm
 from likewise.estimators.naming import known_outputs
 from likewise.estimators.network_classifier import STEPS, NetworkClassifier
@@ -64,7 +64,7 @@ def read_partial_labels(y: ArrayLike | None, n_items: int, n_classes: int | None
     check_classification_targets(labels)
     classes, places = np.unique(labels, return_inverse=True)
     if len(classes) < 2:
-        raise InputError(f"y holds one class, {classes[0]}; label items of at least two, for nothing is different.")
+        raise InputError(f"y holds one class, {classes[0]}; label items of at least two classes.")
     if n_classes is not None and n_classes < len(classes):
         raise InputError(
             f"n_classes is {n_classes}, but the {len(labels)} labels name {len(classes)} classes; give "
@@ -120,6 +120,8 @@ class SemiSupervisedClassifier(NetworkClassifier):
     encoder : the pretrained network whose features of photos or texts are learned from: a name (see
         `likewise.encoders.load_encoder`), an nn.Module, a function of a list of items, or "none". "auto" has one for
         photos, images whose shorter side is above 64 pixels, where no network is named. It is remembered and saved.
+    views : of each photo, how many augmented views (flipped, cropped elsewhere) are encoded too, up to 9; the second
+        stage then sees any of them in the place of the photo. X must be the photos themselves.
     augment : "auto" (gentle shifts and turns of images, slight noise on features), None, or an `Augmentation`.
     image_size : the side that images from files are brought to.
     unit_length : whether to bring feature vectors to length 1 before anything else, as suits embeddings that are
@@ -160,6 +162,7 @@ class SemiSupervisedClassifier(NetworkClassifier):
         held_out: float = 0.0,
         epsilon: float | None = None,
         encoder: Choice = "auto",
+        views: int = 0,
         augment: Augment | Literal["auto"] | None = "auto",
         image_size: int = 32,
         unit_length: bool = False,
@@ -179,6 +182,7 @@ class SemiSupervisedClassifier(NetworkClassifier):
         self.held_out = held_out
         self.epsilon = epsilon
         self.encoder = encoder
+        self.views = views
         self.augment = augment
         self.image_size = image_size
         self.unit_length = unit_length
@@ -204,7 +208,8 @@ class SemiSupervisedClassifier(NetworkClassifier):
         self.n_labelled_ = int((told >= 0).sum())
         method = self._method_for(method, labels)
         self.method_ = method.name
-        pile = Pile(inputs, form.mean, form.std, form.augmentation(self.augment))
+        views = encode_views_to_fit(self, X)
+        pile = Pile(inputs, form.mean, form.std, form.augmentation(self.augment), views)
         epsilon = usual_epsilon(math.prod(form.shape)) if self.epsilon is None else self.epsilon
         learned = learn_few_labels(
             self._starting_network(inputs, seed),
@@ -215,7 +220,13 @@ class SemiSupervisedClassifier(NetworkClassifier):
             self._settings(len(inputs), seed),
             epsilon=epsilon,
             run=None if self.run is None else Path(self.run),
-            config=None if self.run is None else {"items": items_checksum(inputs), "labels": checksum(told)},
+            config=None
+            if self.run is None
+            else {
+                "items": items_checksum(inputs),
+                "labels": checksum(told),
+                **({"views": int(self.views)} if self.views else {}),
+            },
             evaluate=self._held_out_scores(pile, labels) if len(self.held_out_) else None,
             progress=self.verbose,
             on_epoch=self.on_epoch,
@@ -241,7 +252,7 @@ class SemiSupervisedClassifier(NetworkClassifier):
         if method.regulariser is None or (labels.codes < 0).any():
             return method
         warnings.warn(
-            "Every item has a label, so that nothing is left for the method to learn from: the classifier learns from "
+            "Every item has a label, so nothing is left for the method to learn from: the classifier learns from "
             "the labels alone, as with method='supervised'.",
             stacklevel=3,
         )

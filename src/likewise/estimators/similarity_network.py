@@ -16,9 +16,16 @@ from torch import Tensor, nn
 
 from likewise.atomic import atomic
 from likewise.datasets import Augmentation
+from likewise.encoders.last_blocks import Weights
 from likewise.errors import InputError
 from likewise.estimators.encoding import Choice, encode_again, encode_to_fit
-from likewise.estimators.held_out_classes import Parts, group_of_each_class, hold_out_classes, piles_to_count
+from likewise.estimators.held_out_classes import (
+    Parts,
+    group_of_each_class,
+    hold_out_classes,
+    piles_to_count,
+    sample_of_each_class,
+)
 from likewise.estimators.inputs import (
     InputForm,
     are_images,
@@ -30,7 +37,16 @@ from likewise.estimators.inputs import (
 from likewise.estimators.saved import OWN
 from likewise.estimators.saved_similarity import read_similarity, write_similarity
 from likewise.estimators.task import checksum
-from likewise.evaluation import Calibration, PairQuality, StoppingRule, calibration, joining_costs, pair_quality, platt
+from likewise.evaluation import (
+    Calibration,
+    Novelty,
+    PairQuality,
+    StoppingRule,
+    calibration,
+    joining_costs,
+    pair_quality,
+    platt,
+)
 from likewise.networks import CosineHead, SimilarityModule, build
 from likewise.supervision import diffusion_rows
 from likewise.training import (
@@ -43,10 +59,13 @@ from likewise.training import (
     quarter_turns,
     train_similarity,
 )
+from likewise.training.metric import MetricForm, choose_metric, fit_metric
 from likewise.training.settings import Precision
 
 STRONG = Augmentation(degrees=15, translate=0.1, scale=(0.8, 1.2), shear=15)  # of images, to learn from
 STEPS = (600, 5000)  # of training, between the two: enough to see each item sixty times
+METRIC = "metric"
+MOST_KEPT = 4000  # known items
 ENOUGH_TO_ADAPT = 100  # items, whose statistics are worth more than those of the training
 
 
@@ -56,7 +75,9 @@ class SimilarityNetwork(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseE
     Parameters
     ----------
     network : the backbone: a name from `likewise.networks.NAMES`, or an nn.Module with `features(x)` and `n_features`
-        (it is copied). By default a small convolutional network for images and an MLP for features.
+        (it is copied). By default a small convolutional network for images. For features it is "metric": no network,
+        but their own cosine, moved as far as known classes that are kept back say it should. Where `epochs` or the head
+        "pairs" is given, an MLP is trained on them instead.
     head : "cosine" compares embeddings by their angle and is trained by contrast; "pairs" is the paper's head on both
         of a pair, trained pair by pair.
     turns : whether images turned by a quarter are classes of their own, which makes four times as many; by default
@@ -80,7 +101,9 @@ class SimilarityNetwork(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseE
     Attributes
     ----------
     module_ (a `SimilarityModule`), quality_ and calibration_ (on what was held out), rule_ (how to count classes, or
-    None), classes_.
+    None), metric_ (which map of the features it is, or None), novelty_ (how to tell unseen classes), classes_.
+    known_inputs_, known_codes_ : a sample of the known items, up to 4,000, and their places in classes_: anchors for
+    piles in which known classes are, and what new items are compared with. They are saved with the network.
 
     >>> from sklearn.datasets import make_blobs
     >>> X, y = make_blobs(600, n_features=8, centers=20, random_state=0)
@@ -91,6 +114,8 @@ class SimilarityNetwork(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseE
     """
 
     encoder_: dict[str, Any] | None
+    encoder_weights_: Weights | None = None  # it trains none
+    views = 0
 
     def __init__(
         self,
@@ -156,6 +181,7 @@ class SimilarityNetwork(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseE
         seed = seed_of(self.random_state)
         self.input_form_ = InputForm.of(of_unit_length(inputs) if self.unit_length else inputs, bool(self.unit_length))
         codes = codes.astype(np.int64)
+        self.metric_: MetricForm | None = None
         group = None if groups is None else group_of_each_class(codes, groups)
         parts = hold_out_classes(codes, self.held_out, seed, group)
         run = None if self.run is None else Path(self.run)
@@ -167,15 +193,21 @@ class SimilarityNetwork(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseE
             self._train(inputs, torch.from_numpy(codes), seed, run and run / "all")
             self.module_.slope.copy_(slope)
             self.module_.offset.copy_(offset)
+        some = sample_of_each_class(codes, MOST_KEPT, seed)
+        self.known_inputs_, self.known_codes_ = inputs[torch.from_numpy(some)], codes[some]
+        self.novelty_: Novelty | None = None
+        if self.metric_ is not None:
+            seen = self.embed_items(self.known_inputs_).embedding.numpy().astype(np.float64)
+            self.novelty_ = Novelty.fit(seen, self.known_codes_)
         return self
 
     def similarity(self, X: Any) -> NDArray[np.float32]:
         """The probability that two are the same, for all pairs of the items X, (n, n)."""
-        return np.asarray(self.embed_items(self._inputs(X, reset=False)).probability().numpy())
+        return np.asarray(self.embed_items(self.inputs_of(X)).probability().numpy())
 
     def iter_similarity(self, X: Any, rows: int = 256) -> Iterator[NDArray[np.float32]]:
         """The same in blocks of rows, so that the whole need not be in memory."""
-        seen = self.embed_items(self._inputs(X, reset=False))
+        seen = self.embed_items(self.inputs_of(X))
         for block in seen.module.iter_similarity(seen.features, rows=rows):
             yield np.asarray(block.numpy())
 
@@ -185,22 +217,25 @@ class SimilarityNetwork(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseE
 
     def predict_same(self, X: Any, index_pairs: ArrayLike) -> NDArray[np.float32]:
         """The probability that two rows of X are of one class, for index_pairs (m, 2)."""
-        inputs = self._inputs(X, reset=False)
+        inputs = self.inputs_of(X)
         pairs = torch.from_numpy(index_pairs_of(index_pairs, len(inputs)))
         seen = self.embed_items(inputs)
         return np.asarray(seen.module.predict_listed(seen.features, pairs).numpy())
 
     def transform(self, X: Any) -> NDArray[np.float32]:
         """The embeddings that are compared, (n, d), each of length 1; the backbone's features with the head "pairs"."""
-        return np.asarray(self.embed_items(self._inputs(X, reset=False)).embedding.numpy())
+        return np.asarray(self.embed_items(self.inputs_of(X)).embedding.numpy())
 
     def embed_items(self, inputs: Tensor, module: SimilarityModule | None = None) -> EmbeddedPile:
         """What this network sees in a pile of items, given as a tensor; or what a `module` that came of it does."""
         check_is_fitted(self)
         adapt = self.adapt and len(inputs) >= ENOUGH_TO_ADAPT
-        return embed_pile(
-            module or self.module_, self.pile(inputs).with_gentler_views(), views=max(1, self.views), adapt=adapt
-        )
+        views = 1 if self.metric_ is not None else max(1, self.views)  # a view of a vector is the vector and noise
+        return embed_pile(module or self.module_, self.pile(inputs).with_gentler_views(), views=views, adapt=adapt)
+
+    def inputs_of(self, X: Any) -> Tensor:
+        """Items as one tensor, through the encoder that the network was fitted with."""
+        return self._inputs(X, reset=False)
 
     def pile(self, inputs: Tensor) -> Pile:
         """Items as this network is used to seeing them in training."""
@@ -233,6 +268,9 @@ class SimilarityNetwork(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseE
 
     def _train(self, inputs: Tensor, labels: Tensor, seed: int, run: Path | None) -> None:
         form = self.input_form_
+        if self._is_metric(form):
+            self._fit_metric(inputs, labels.numpy(), seed)
+            return
         square = form.images and form.shape[1] == form.shape[2]
         if self.turns and not square:
             raise InputError(
@@ -269,8 +307,36 @@ class SimilarityNetwork(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseE
         )
         self.history_ = result.history
 
+    def _is_metric(self, form: InputForm) -> bool:
+        """Whether features are compared as they are, but for a linear map, in place of being learned from."""
+        if self.network == METRIC and (form.images or self.head != "cosine"):
+            raise InputError(
+                "The network 'metric' is for features and the head 'cosine'; leave it out, or name another."
+            )
+        plain = self.network is None and self.epochs is None and self.head == "cosine" and not form.images
+        return self.network == METRIC or plain
+
+    @torch.no_grad()
+    def _fit_metric(self, inputs: Tensor, codes: NDArray[np.int64], seed: int) -> None:
+        """The map of the features, of the form that was chosen in the first call, as the head of a linear network."""
+        form = self.input_form_
+        rows = self.pile(inputs).inputs.numpy()
+        self.metric_ = self.metric_ or choose_metric(rows, codes, seed)
+        found = fit_metric(self.metric_, rows, codes)
+        self.module_ = self.make_module(form, seed)
+        assert isinstance(self.module_.head, CosineHead)
+        mean, std = np.array(form.mean), np.array(form.std)  # the network sees (x - mean) / std
+        self.module_.head.first = nn.Linear(len(mean), len(found.bias))
+        self.module_.head.first.weight.copy_(torch.from_numpy(found.weight * std))
+        self.module_.head.first.bias.copy_(torch.from_numpy(found.bias + found.weight @ mean))
+        self.history_ = []
+
     def make_module(self, form: InputForm, seed: int) -> SimilarityModule:
         """An untrained module for items of this form."""
+        if self._is_metric(form):
+            self.network_name_ = METRIC
+            width = form.shape[0] + (self.metric_ is not None and self.metric_.distance)
+            return SimilarityModule(build("linear", 1, form.shape), hidden=width, head="cosine")
         chosen = self.network or ("conv4" if form.images and min(form.shape[1:]) >= 16 else "mlp")
         self.network_name_ = chosen if isinstance(chosen, str) else OWN
         with torch.random.fork_rng(devices=[]):
@@ -300,7 +366,7 @@ class SimilarityNetwork(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseE
 
     def _counting_rule(self, inputs: Tensor, parts: Parts, group: NDArray[np.int64] | None) -> StoppingRule | None:
         """How to count classes, or None where what was held out is too little to learn that from."""
-        if self.head != "cosine" or parts.kind == "items":
+        if self.head != "cosine" or parts.kind == "items" or self.metric_ is not None:
             return None
         piles = piles_to_count(
             parts.held_out_codes, seed_of(self.random_state), group if parts.kind == "groups" else None

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import warnings
-import zlib
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -20,6 +19,7 @@ from likewise.errors import InputError
 from likewise.estimators.wrong_answers import Noise, is_by_annotator
 from likewise.pairs import Ids, LargeAnswers, Pairs, PairTarget, answers_about
 from likewise.pairs.random_numbers import without_random_numbers
+from likewise.storage.fingerprint import fingerprint
 from likewise.supervision import AnswerKnowledge, ClosureKnowledge, EvidenceKnowledge, Known, LabelKnowledge
 from likewise.training import hold_out
 from likewise.training.turns import evidence_at_first
@@ -165,29 +165,19 @@ def sound_answers(pairs: Pairs, noisy: bool) -> Pairs:
     rows = from_first(lambda: np.flatnonzero(np.isin(pairs.lines, pairs.repair().kept.lines)).tolist())
     warnings.warn(
         f"The answers contradict one another: {len(pairs) - len(rows)} of {len(pairs)} are left out. `likewise "
-        "check` shows them; where noise is to be learned all are used, and none is trusted wholly.",
+        "check` shows them; where noise is learned, all of them are used, and none is trusted fully.",
         stacklevel=4,
     )
     return pairs.select(np.array(rows, dtype=np.int64))
 
 
-def checksum(*arrays: NDArray[Any]) -> int:
-    total = 0
-    for array in arrays:
-        total = _add(array, total)
-    return total
+def checksum(*arrays: NDArray[Any]) -> str:
+    return fingerprint(arrays)
 
 
-def items_checksum(inputs: Tensor) -> int:
+def items_checksum(inputs: Tensor) -> str:
     """The same of items, in memory or on disk."""
-    total = 0
-    for piece in in_pieces(inputs):
-        total = _add(piece.numpy(), total)
-    return total
-
-
-def _add(array: NDArray[Any], total: int) -> int:
-    return zlib.crc32(np.ascontiguousarray(array).reshape(-1).view(np.uint8).data, total)
+    return fingerprint(piece.numpy() for piece in in_pieces(inputs))
 
 
 def _check(pairs: Pairs, n_classes: int) -> None:
@@ -198,9 +188,9 @@ def _check(pairs: Pairs, n_classes: int) -> None:
         )
     same = pairs.same > 0.5
     if same.all():
-        raise InputError("All answers say same, so that one class explains them all; give some that say different.")
+        raise InputError("All answers say same, so one class explains them all; give some that say different.")
     if not same.any():
-        warnings.warn("All answers say different: nothing says what makes two items the same.", stacklevel=4)
+        warnings.warn("All answers say different, so nothing shows what makes two items the same.", stacklevel=4)
 
 
 def _weights(weight: ArrayLike, n: int) -> NDArray[np.float32]:

@@ -2,6 +2,8 @@
 
 from likewise.evaluation.calibration import Calibration, calibration, platt
 from likewise.evaluation.intervals import share_interval, wilson
+from likewise.evaluation.known_and_new import KnownAndNew, known_and_new
+from likewise.evaluation.novelty import Novelty, auroc, nearness
 from likewise.evaluation.number_of_classes import (
     NumberOfClasses,
     StoppingRule,
@@ -25,6 +27,8 @@ from likewise.evaluation.trust import Trust, trust
 
 __all__ = [
     "Calibration",
+    "KnownAndNew",
+    "Novelty",
     "NumberOfClasses",
     "PairAccuracy",
     "PairQuality",
@@ -34,12 +38,15 @@ __all__ = [
     "accuracy",
     "apply_matching",
     "ari",
+    "auroc",
     "calibration",
     "confusion",
     "hard_answers",
     "joining_costs",
+    "known_and_new",
     "match_outputs",
     "n_dominant",
+    "nearness",
     "nmi",
     "number_by_silhouette",
     "pair_accuracy",

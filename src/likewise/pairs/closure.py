@@ -151,7 +151,7 @@ class Closure:
 
 def close(pairs: Pairs) -> Closure:
     """The closure of answers, in time and memory that grow with their number and not with n^2."""
-    said_same, said_different = told(pairs)
+    said_same, said_different = same_and_different(pairs)
     left, right = pairs.left[said_same], pairs.right[said_same]
     others = left != right
     answered_same = distinct(keys(left[others], right[others], pairs.n_items))
@@ -172,7 +172,7 @@ def close(pairs: Pairs) -> Closure:
     )
 
 
-def told(pairs: Pairs) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
+def same_and_different(pairs: Pairs) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
     """Which answers say same and which say different: 0.5 says neither, and weight 0 nothing."""
     counted = pairs.weight > 0
     return counted & (pairs.same > 0.5), counted & (pairs.same < 0.5)

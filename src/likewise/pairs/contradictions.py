@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from scipy.sparse import coo_array, csr_array
 from scipy.sparse.csgraph import breadth_first_order
 
-from likewise.pairs.closure import told
+from likewise.pairs.closure import same_and_different
 from likewise.pairs.keys import distinct, keys, pairs_of
 
 if TYPE_CHECKING:
@@ -136,7 +136,7 @@ class Contradiction:
 def find_contradictions(pairs: Pairs, limit: int | None = None) -> list[Contradiction]:
     """One for each "different" answer between two items of one component, in the order of the answers."""
     closure = pairs.closure()
-    said_same, said_different = told(pairs)
+    said_same, said_different = same_and_different(pairs)
     inside = said_different & (closure.component[pairs.left] == closure.component[pairs.right])
     broken = np.flatnonzero(inside)[:limit]
     if not len(broken):

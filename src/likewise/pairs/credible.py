@@ -196,9 +196,9 @@ UNNAMED = "(unnamed)"  # annotator, where others have names
 MIXED_UP = 5  # pairs of classes that are named
 MOST_LISTED = 100  # suspects in a report
 UNSUPPORTED = (
-    "Which answers are wrong cannot be told: nothing foretells the answers that were held out better than chance would."
+    "It is impossible to say which answers are wrong: nothing predicts the held-out answers better than chance."
 )
-NOTHING = "their answers count for next to nothing"
+NOTHING = "their answers hardly count"
 
 
 def share_in_words(facts: Mapping[str, Any]) -> str:

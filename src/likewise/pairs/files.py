@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from likewise.pairs.pairs import Pairs
 
 SUFFIXES = (".csv", ".parquet")
+STORE_SUFFIXES = (".db", ".sqlite", ".sqlite3")
 DELIMITERS = (",", ";", "\t")
 COMMA_NUMBER = r"^\s*([+-]?[0-9]*),([0-9]+)\s*$"  # as in 0,5, where commas do not separate
 BLOCK = 2**22  # bytes that are read at a time
@@ -38,6 +39,15 @@ class Header(NamedTuple):
 
     names: list[str]
     delimiter: str
+
+
+def is_store(place: Path | str) -> bool:
+    """Whether answers are in a store: the file of a database, or its URL.
+
+    >>> is_store("answers.db"), is_store("postgresql+psycopg://team@host/answers"), is_store("answers.csv")
+    (True, True, False)
+    """
+    return "://" in str(place) or Path(place).suffix.lower() in STORE_SUFFIXES
 
 
 def check_suffix(path: Path) -> str:
@@ -107,6 +117,28 @@ def read_parquet(path: Path) -> tuple[dict[str, Column], Source]:
     if not len(table):
         raise _no_answers(path)
     return {name: table[there] for name, there in wanted.items()}, Source(np.arange(len(table)), str(path))
+
+
+def read_store(place: Path | str) -> tuple[dict[str, Column], Source]:
+    """The answers in force in a store, as columns, and the number of the event that gave each."""
+    try:
+        from likewise.pairs.store import in_force, open_store
+    except ModuleNotFoundError as error:
+        raise InputError(
+            f"A store needs {error.name}, which is not installed; pip install 'likewise[label]'."
+        ) from error
+    with open_store(place) as store:
+        name = store.name
+        answers = [each for each in in_force(store.events()) if each.answer != "not sure"]
+    if not answers:
+        raise InputError(f"{name} holds no answers yet; give some with likewise label.")
+    columns = {
+        "left": pa.array([each.left for each in answers]),
+        "right": pa.array([each.right for each in answers]),
+        "same": pa.array([float(each.answer == "same") for each in answers]),
+        "annotator": pa.array([each.annotator for each in answers]),
+    }
+    return columns, Source(np.array([each.number for each in answers]), name, "event")
 
 
 def n_rows(path: Path) -> int:

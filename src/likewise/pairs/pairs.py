@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike, NDArray
 from likewise.errors import InputError
 from likewise.pairs import columns, files
 from likewise.pairs.annotators import counted, reliability
-from likewise.pairs.closure import Closure, close, told
+from likewise.pairs.closure import Closure, close, same_and_different
 from likewise.pairs.columns import Source, item_ids, lookup
 from likewise.pairs.contradictions import Contradiction, find_contradictions
 from likewise.pairs.keys import occurring, places
@@ -57,7 +57,12 @@ class Pairs:
 
     @classmethod
     def read(cls, path: Path | str) -> Self:
-        """Answers from a .csv or .parquet file."""
+        """Answers from a .csv or .parquet file, or from a store: the file or the URL of a database.
+
+        Of a store, the answers in force are read: those that nobody changed or took back, without "not sure".
+        """
+        if files.is_store(path):
+            return cls._from_columns(*files.read_store(path))
         return cls.read_csv(path) if files.check_suffix(Path(path)) == ".csv" else cls.read_parquet(path)
 
     @classmethod
@@ -197,7 +202,7 @@ class Pairs:
         return len(self.left)
 
     def __repr__(self) -> str:
-        same, different = (int(side.sum()) for side in told(self))
+        same, different = (int(side.sum()) for side in same_and_different(self))
         by = f", by {len(self.annotators)} annotators" if self.annotators else ""
         return f"Pairs({len(self)} answers about {len(self.items)} items: {same} same, {different} different{by})"
 

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from likewise.pairs.closure import components, told
+from likewise.pairs.closure import components, same_and_different
 from likewise.pairs.correlation_clustering import WORK, group_exactly, group_greedily
 from likewise.pairs.keys import is_sparse, keys, pairs_of
 
@@ -55,7 +55,7 @@ class Edges(NamedTuple):
 
 def repair(pairs: Pairs) -> Repair:
     """The consistent answers of the greatest total credibility; all of them, where there is no contradiction."""
-    said_same, said_different = told(pairs)
+    said_same, said_different = same_and_different(pairs)
     about = pairs.compact() if is_sparse(pairs.n_items, len(pairs)) else pairs
     group, exact = _grouping(about)
     apart = group[about.left] != group[about.right]
@@ -97,7 +97,7 @@ def _disputed(pairs: Pairs) -> tuple[Edges, Ints]:
 
     Answers about one pair are taken together: the weaker side of them is lost in any case.
     """
-    said_same, said_different = told(pairs)
+    said_same, said_different = same_and_different(pairs)
     component, n = pairs.closure().component, pairs.n_items
     inside = component[pairs.left] == component[pairs.right]
     contradicted = np.zeros(pairs.closure().n_components, dtype=np.bool_)

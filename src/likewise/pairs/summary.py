@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from likewise.pairs.annotators import Agreement, Reliability, agreement, counted, disagreements, reliability
-from likewise.pairs.closure import Closure, told
+from likewise.pairs.closure import Closure, same_and_different
 from likewise.pairs.contradictions import Contradiction
 from likewise.pairs.keys import distinct, is_sparse, keys
 
@@ -54,7 +54,7 @@ def summarise(pairs: Pairs, limit: int | None = 20) -> Summary:
         pairs = pairs.compact()
     n_answers = len(pairs)
     pairs = counted(pairs)
-    same, different = (int(side.sum()) for side in told(pairs))
+    same, different = (int(side.sum()) for side in same_and_different(pairs))
     several = len(pairs.annotators) > 1 and len(pairs) > 0
     return Summary(
         answers=len(pairs),

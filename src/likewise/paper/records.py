@@ -2,26 +2,14 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import MISSING, asdict, dataclass, fields
 from pathlib import Path
-from typing import TYPE_CHECKING, Protocol, TypeVar
+from types import NoneType, UnionType
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar, Union, get_args, get_origin, get_type_hints
 
 from likewise.errors import InputError
-from likewise.storage.records import write_json
-
-# What JSON may hold for a field of each type: a whole number is also a float there.
-KINDS: dict[str, tuple[type, ...]] = {
-    "str": (str,),
-    "int": (int,),
-    "int | None": (int, type(None)),
-    "float": (int, float),
-    "float | None": (int, float, type(None)),
-    "bool": (bool,),
-    "list": (list,),
-    "dict": (dict,),
-}
+from likewise.storage.records import Form, check_record, read_json, write_json
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -92,22 +80,26 @@ def read_records(results: Path, table: str, kind: type[SomeRecord]) -> list[Some
 
 def read_record(path: Path, kind: type[SomeRecord]) -> SomeRecord:
     """The record in a file; a field with a default may be missing there, in a record that is older than the field."""
-    remedy = "Delete the file and run its command again."
-    try:
-        content = json.loads(path.read_text(encoding="utf-8"))
-    except (json.JSONDecodeError, UnicodeDecodeError) as error:
-        raise InputError(f"{path}: not a JSON file ({error}). {remedy}") from None
-    if not isinstance(content, Mapping):
-        raise InputError(f"{path}: a record must be a JSON object. {remedy}")
-    types = {field.name: KINDS[str(field.type).partition("[")[0]] for field in fields(kind)}
+    remedy = "delete the file and run its command again"
+    content = read_json(path)
+    types = {name: form_of(hint) for name, hint in get_type_hints(kind).items()}
     required = {field.name for field in fields(kind) if field.default is field.default_factory is MISSING}
-    for name, allowed in types.items():
-        if name not in content:
-            if name in required:
-                raise InputError(f"{path}: {name} is missing. {remedy}")
-        elif not isinstance(content[name], allowed):
-            raise InputError(f"{path}: {name} cannot be {content[name]!r}. {remedy}")
+    there = required | {*content} if isinstance(content, Mapping) else required
+    check_record(content, {name: form for name, form in types.items() if name in there}, path, remedy)
     for name in content:
         if name not in types:
-            raise InputError(f"{path}: unknown key {name}. {remedy}")
+            raise InputError(f"{path}: unknown key {name}; {remedy}.")
     return kind(**content)
+
+
+def form_of(hint: Any) -> Form:
+    """What JSON may hold for a field of this type.
+
+    >>> form_of(float | None), form_of(list[int]), form_of(dict[str, float])
+    ((<class 'float'>, None), [<class 'int'>], <class 'dict'>)
+    """
+    if get_origin(hint) in (Union, UnionType):
+        return tuple(form_of(each) for each in get_args(hint))
+    if get_origin(hint) is list:
+        return [form_of(get_args(hint)[0])]
+    return None if hint is NoneType else get_origin(hint) or hint

@@ -7,6 +7,7 @@ from pathlib import Path
 
 from likewise.paper.ablation import ablation_section
 from likewise.paper.answers_section import answers_section
+from likewise.paper.discovery_section import discovery_section
 from likewise.paper.eci_pp_section import eci_pp_section
 from likewise.paper.landscape import landscape_section
 from likewise.paper.noise_section import noise_section
@@ -35,6 +36,7 @@ SECTIONS: tuple[Callable[[Path], str], ...] = (
     ablation_section,
     table2_section,
     table3_section,
+    discovery_section,
     table4_section,
     answers_section,
     noise_section,

@@ -11,11 +11,11 @@ import numpy as np
 from markupsafe import Markup
 
 from likewise.estimators import CategoryDiscoverer
-from likewise.estimators.category_discoverer import number_in_words
+from likewise.estimators.discovery_in_words import mixture_in_words, number_in_words
 from likewise.evaluation import Calibration, NumberOfClasses, PairQuality, Trust
 from likewise.evaluation.trust import LEAST_CLOSED, LEAST_CONFIDENT, MOST_ALONE, MOST_TOGETHER
 from likewise.reporting.answers_page import output_cards
-from likewise.reporting.classes import ClassifiedItems, class_table
+from likewise.reporting.classes import ClassifiedItems, ClassRow, class_table
 from likewise.reporting.confusion_matrix import Comparison
 from likewise.reporting.curves import History, stages_section
 from likewise.reporting.drawing import both_sizes
@@ -41,6 +41,16 @@ class SimilarityQuality:
     pairs: PairQuality
     calibration: Calibration
     new_classes: bool  # whether whole classes were held out; else items of classes that it was trained on
+
+
+@dataclass(frozen=True)
+class Mixture:
+    """What of a pile is known and what is new: each new class beside the known one that is nearest to it."""
+
+    words: str
+    rows: Sequence[ClassRow]
+    previews: bool
+    titles: tuple[str, str] = ("This class", "The nearest known class")
 
 
 class TrustRow(NamedTuple):
@@ -75,6 +85,7 @@ def report_discovery(
         histories={**histories, "Classifier": classifier.history_},
         facts=output_cards(classifier),
         comparison=comparison,
+        mixture=_mixture(model, items),
     )
     doubts = model.trust_.doubts
     return Report(
@@ -95,12 +106,13 @@ def write_discovery_page(
     histories: Mapping[str, History],
     facts: Sequence[Card] = (),
     comparison: Comparison | None = None,
+    mixture: Mixture | None = None,
 ) -> None:
     """Write how many classes there are, how far to trust them, how they were learned, and what is in each.
 
     `number` is the estimate with its interval and `about_number` says how it was obtained. `quality` is None where the
     similarity was not learned here. `histories` has the rows of each stage, by the stage's name. `facts` are
-    further cards. `comparison` is with true classes, where they are known.
+    further cards. `comparison` is with true classes, where they are known. `mixture` is of a pile with known classes.
     """
     write_page(
         path,
@@ -115,6 +127,7 @@ def write_discovery_page(
         trust=_trust_rows(trust),
         curves=stages_section(histories),
         comparison=comparison,
+        mixture=mixture,
         classes=class_table(items, most_classes=len(items.classes)),
     )
 
@@ -135,6 +148,20 @@ def _cards(items: ClassifiedItems, number: NumberOfClasses, quality: SimilarityQ
         Card("“Same” is right", *_in_percent(pairs.same_precision), f"of the times it is said, on {held_out}"),
         Card("“Same” is found", *_in_percent(pairs.same_recall), f"of {pairs.n_same:,} same pairs, on {held_out}"),
     ]
+
+
+def _mixture(model: CategoryDiscoverer, items: ClassifiedItems) -> Mixture | None:
+    """The new classes of a mixed pile, largest first, with items of the nearest known class in the pile."""
+    words = mixture_in_words(model)
+    if not model.mixed or not words:
+        return Mixture(words, [], False) if words else None
+    shown = {row.name: row for row in class_table(items, len(items.classes)).rows}
+    rows = []
+    for name, nearest, alike in model.nearest_known():
+        own = shown[str(name)]
+        notes = [*own.notes, f"nearest known class: {nearest}", f"cosine {alike:.2f}"]
+        rows.append(ClassRow(own.name, own.size, notes, own.most, shown[str(nearest)].most))
+    return Mixture(words, sorted(rows, key=lambda row: -row.size), items.previews is not None)
 
 
 def _in_percent(share: float) -> tuple[str, str]:

@@ -86,7 +86,7 @@ def report_labels(model: SemiSupervisedClassifier, items: ClassifiedItems, label
         history=model.history_,
     )
     wrong = int((~labels.agree(items)).sum())
-    return Report(out, f"The classifier says otherwise than {wrong:,} of {len(labels):,} labels.")
+    return Report(out, f"The classifier disagrees with {wrong:,} of {len(labels):,} labels.")
 
 
 def write_labels_page(

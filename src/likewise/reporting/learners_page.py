@@ -241,7 +241,7 @@ def _check(
         columns = learner.confusion.shape[1]
         if columns != len(class_names) or np.max(learner.matching, initial=-1) >= columns:
             raise InputError(
-                f"{learner.name}: confusion and matching must speak of the {len(class_names)} named classes, "
+                f"{learner.name}: confusion and matching must be about the {len(class_names)} named classes, "
                 f"got {columns} columns and classes up to {np.max(learner.matching, initial=-1)}."
             )
     check_previews(previews, len(labels))

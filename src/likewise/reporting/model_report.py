@@ -12,7 +12,7 @@ from likewise.errors import InputError
 from likewise.estimators import CategoryDiscoverer, PairClassifier, SemiSupervisedClassifier
 from likewise.estimators.semi_supervised import is_labelled
 from likewise.pairs import Ids, Pairs, PairTarget, answers_about, paths_of
-from likewise.pairs.items_of import own_ids
+from likewise.pairs.target import own_ids
 from likewise.reporting.answers_page import report_answers
 from likewise.reporting.classes import ClassifiedItems
 from likewise.reporting.confusion_matrix import Comparison, compare_with_labels
@@ -104,7 +104,7 @@ def _classified(model: Any, X: Any, ids: Ids | None, previews: Previews | None) 
         naming, probabilities = model.classifier_.naming_, model.predict_proba(X)  # (n, n_classes_)
         titled = naming.columns[naming.columns >= 0].tolist()
         place = np.array([titled.index(output) for output in model.outputs_])  # of each class among the titles
-        classes = model.labels_ if len(model.labels_) == len(probabilities) else probabilities.argmax(1)
+        classes = model.codes_ if len(model.codes_) == len(probabilities) else probabilities.argmax(1)
         outputs, sure = place[classes], probabilities[np.arange(len(classes)), classes]
     elif isinstance(model, PairClassifier | SemiSupervisedClassifier):
         naming = model.naming_
@@ -122,7 +122,10 @@ def _comparison(model: PairClassifier | CategoryDiscoverer, items: ClassifiedIte
     if not len(rows):
         raise InputError("labels holds no label, all of it is -1; leave it out, or label some items.")
     classifier = model.classifier_ if isinstance(model, CategoryDiscoverer) else model
-    return compare_with_labels(items.classes, items.outputs[rows], names, by_name=classifier.naming_.named)
+    mixed = isinstance(model, CategoryDiscoverer) and model.mixed  # then new classes have numbers, which no label has
+    return compare_with_labels(
+        items.classes, items.outputs[rows], names, by_name=classifier.naming_.named and not mixed
+    )
 
 
 def _labelled(labels: ArrayLike, n: int) -> tuple[NDArray[np.int64], list[str]]:

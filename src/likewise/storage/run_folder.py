@@ -75,7 +75,12 @@ def write_history(path: Path, history: Sequence[Mapping[str, object]]) -> None:
 
 def write_model(path: Path, network: nn.Module) -> str:
     """Write the weights and buffers alone, by their names in the network; gives the SHA-256 of the file."""
-    content = save(network_tensors(network), {"format": "pt"})
+    return write_tensors(path, network_tensors(network))
+
+
+def write_tensors(path: Path, tensors: Mapping[str, Tensor]) -> str:
+    """Write tensors by their names; gives the SHA-256 of the file."""
+    content = save({name: stored(value) for name, value in tensors.items()}, {"format": "pt"})
     write_atomically(path, content)
     return hashlib.sha256(content).hexdigest()
 

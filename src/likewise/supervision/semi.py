@@ -75,7 +75,7 @@ class AveragedNetwork(nn.Module):
 
 
 @dataclass(frozen=True)
-class BatchSeen:
+class SemiBatch:
     """A batch and what the network made of it: some labelled rows, then b items in one view after another.
 
     Over several ranks, `inputs` and `items` are this rank's rows.
@@ -106,7 +106,7 @@ class BatchSeen:
         return logits
 
 
-Regulariser = Callable[[BatchSeen], Tensor]  # -> a scalar
+Regulariser = Callable[[SemiBatch], Tensor]  # -> a scalar
 
 
 class Weights(NamedTuple):
@@ -139,7 +139,7 @@ def semi_objective(
         if class_weight is not None:
             weight = pad(class_weight.to(logits.device), (0, logits.shape[1] - len(class_weight)))  # (K,)
         supervised = cross_entropy(logits[:labelled].float(), told, weight)
-        regularised = regulariser(BatchSeen(network, batch.inputs, logits, labelled))
+        regularised = regulariser(SemiBatch(network, batch.inputs, logits, labelled))
         return weights.alpha * supervised + weights.beta * regularised, logits
 
     return objective
@@ -150,7 +150,7 @@ def semi_objective(
 SURE = 0.95
 
 
-def pseudo_label(seen: BatchSeen) -> Tensor:
+def pseudo_label(seen: SemiBatch) -> Tensor:
     """Pseudo-Label (Lee, 2013): the network's most likely class is taken for the truth.
 
     L_reg = mean_i - log p_i(argmax_k p_i(k)), over one view of each item; no gradient flows through the label.
@@ -159,7 +159,7 @@ def pseudo_label(seen: BatchSeen) -> Tensor:
     return cross_entropy(logits, logits.detach().argmax(1))
 
 
-def pi_model(seen: BatchSeen) -> Tensor:
+def pi_model(seen: SemiBatch) -> Tensor:
     """The Pi-model (Laine & Aila, 2017; Sajjadi et al., 2016): two views of an item get the same output.
 
     L_reg = mean_i 1/K sum_k (p_i(k) - p'_i(k))^2; the gradient flows through both views.
@@ -175,14 +175,14 @@ def spn_mcl(similarity: Callable[[Tensor], Tensor]) -> Regulariser:
     (b, b) probabilities of "same" of b items.
     """
 
-    def regulariser(seen: BatchSeen) -> Tensor:
+    def regulariser(seen: SemiBatch) -> Tensor:
         same = (similarity(seen.items) > 0.5).float()  # (b, b)
         return mcl(seen.item_logits, same)
 
     return regulariser
 
 
-def pseudo_mcl(seen: BatchSeen) -> Tensor:
+def pseudo_mcl(seen: SemiBatch) -> Tensor:
     """Pseudo-MCL (section 4.3 of the paper): MCL on what the network itself predicts for pairs.
 
     L_reg = MCL with S(i, j) = 1 where s_hat(i, j) > 0.5, or where i and j are two views of one item, else 0. There are
@@ -193,7 +193,7 @@ def pseudo_mcl(seen: BatchSeen) -> Tensor:
     return mcl(logits, pseudo_similarity(logits, item, averaged=False))
 
 
-def pseudo_mcl_plus(seen: BatchSeen) -> Tensor:
+def pseudo_mcl_plus(seen: SemiBatch) -> Tensor:
     """Pseudo-MCL+, beyond the paper: weak views supply the target where they are sure, and strong views learn it.
 
         s_hat(i, j) = p_i . p_j of weak views, without a gradient

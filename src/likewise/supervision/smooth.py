@@ -21,7 +21,7 @@ from collections.abc import Callable
 from torch import Tensor, nn
 
 from likewise.supervision.answers import AnsweredBatch, Known, answers_objective
-from likewise.supervision.semi import BatchSeen
+from likewise.supervision.semi import SemiBatch
 from likewise.supervision.vat import keeping_statistics, roughness
 
 INFORMATION, IN_USE = 0.1, 4.0
@@ -54,7 +54,7 @@ def smooth_objective(
         unsure = -(p * log_p).sum(1).mean()
         log_mean = log_p.logsumexp(0) - math.log(len(log_p))  # (K,)
         in_use = -(log_mean.exp() * log_mean).sum()
-        rough = roughness(BatchSeen(network, batch.inputs, logits, labelled=0), radius)
+        rough = roughness(SemiBatch(network, batch.inputs, logits, labelled=0), radius)
         loss = loss + rough + INFORMATION * (unsure - IN_USE * in_use)
         if neighbours is not None:
             with keeping_statistics(network):

@@ -19,7 +19,7 @@ from torch.nn.functional import kl_div
 from torch.nn.modules.batchnorm import _BatchNorm
 
 if TYPE_CHECKING:
-    from likewise.supervision.semi import BatchSeen, Regulariser
+    from likewise.supervision.semi import Regulariser, SemiBatch
 
 XI = 0.01  # of epsilon: near enough for the second order, and far enough for float32 to tell the difference
 EPSILON, NUMBERS = 8.0, 3 * 32 * 32  # the paper's for CIFAR-10 with augmentation, whose items have so many numbers
@@ -40,7 +40,7 @@ def vat(epsilon: float) -> Regulariser:
     return lambda seen: roughness(seen, epsilon)
 
 
-def roughness(seen: BatchSeen, epsilon: float) -> Tensor:
+def roughness(seen: SemiBatch, epsilon: float) -> Tensor:
     """How differently items of a batch are answered after the change of length `epsilon` that upsets them most."""
     clean = seen.item_logits.detach().log_softmax(1)  # (b, K)
     with keeping_statistics(seen.network):
@@ -48,7 +48,7 @@ def roughness(seen: BatchSeen, epsilon: float) -> Tensor:
         return divergence(clean, seen.again(seen.items + epsilon * direction))
 
 
-def adversarial_direction(seen: BatchSeen, clean: Tensor, xi: float) -> Tensor:
+def adversarial_direction(seen: SemiBatch, clean: Tensor, xi: float) -> Tensor:
     """Of length 1 for each item: one power iteration from a random direction."""
     start = unit(torch.randn_like(seen.items)).requires_grad_()
     (gradient,) = torch.autograd.grad(divergence(clean, seen.again(seen.items + xi * start)), start)
@@ -71,7 +71,7 @@ def unit(directions: Tensor) -> Tensor:
 
 @contextmanager
 def keeping_statistics(network: nn.Module) -> Iterator[None]:
-    """Batch-norm normalises by the batch at hand as ever, but what it saw of made-up items it forgets."""
+    """Batch-norm normalises by the batch at hand as ever, but it keeps no statistics of perturbed items."""
     norms = [module for module in network.modules() if isinstance(module, _BatchNorm) and module.track_running_stats]
     try:
         for norm in norms:

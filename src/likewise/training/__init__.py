@@ -8,7 +8,7 @@ from likewise.training.discovery import learn_consensus, mean_probabilities, pro
 from likewise.training.few_labels import FewLabelsLearned, learn_few_labels
 from likewise.training.holding_out import hold_out
 from likewise.training.judging import answer_loss
-from likewise.training.labelled import Measured, measure, train_labelled
+from likewise.training.labelled import Measurement, measure, train_labelled
 from likewise.training.loop import Evaluate, OnEpoch, TrainingResult, train
 from likewise.training.optimizers import MakeOptimizer
 from likewise.training.orders import LEAST_STEPS, AnswerOrder, ClassOrder
@@ -34,7 +34,7 @@ __all__ = [
     "Learned",
     "LoaderBatches",
     "MakeOptimizer",
-    "Measured",
+    "Measurement",
     "Objective",
     "OnEpoch",
     "Pile",

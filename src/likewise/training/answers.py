@@ -71,7 +71,7 @@ class Learned:
     """The network and how it came about; `unlabelled` says whether the last stage was kept."""
 
     network: nn.Module
-    history: list[dict[str, float]]  # of the stages that led here; the column `stage` is 1 or, for unlabelled pairs, 2
+    history: list[dict[str, float]]  # of the stages that led here; the column `stage` is 1, for unlabelled pairs 2
     flip: float  # the rate of wrong answers that was given or learned
     starts: int  # from random weights
     grouped: bool  # whether it began with groups of the items
@@ -116,12 +116,15 @@ class Learner:
         *,
         rate: float = 1.0,
     ) -> Stage:
-        """Train the model in place for so many steps or, where the user said so, epochs, at a part of the rate."""
-        number = 2 if name.startswith("unlabelled") else 1
+        """Train the model in place for so many steps or, where the user said so, epochs, at a part of the rate.
+
+        Unlabelled items are seen in any of their views, where there are such.
+        """
+        number = 3 if name == "fine-tuning" else 2 if name.startswith("unlabelled") else 1
         settings = self.settings
         result = train(
             model,
-            self.pile.batches(order, settings.batch_size),
+            self.pile.batches(order, settings.batch_size, viewed=number == 2),
             objective,
             dataclasses.replace(
                 settings,

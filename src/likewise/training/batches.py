@@ -103,11 +103,12 @@ class TensorBatches:
         augment: Augment | None = None,
         shuffle: bool = True,
         order: Order | None = None,
+        views: Tensor | None = None,  # (v, n, ...): each visit of an item takes one of these, or the item itself
     ) -> None:
         if labels.shape != (len(inputs),):
             raise InputError(f"labels must have one entry for each of the {len(inputs)} inputs, got {_shape(labels)}.")
         self.inputs, self.labels = inputs, labels.to(torch.int64)
-        self.mean, self.std, self.augment = tuple(mean), tuple(std), augment
+        self.mean, self.std, self.augment, self.views = tuple(mean), tuple(std), augment, views
         self.order: Order = order or EpochOrder(len(inputs), batch_size, seed, shuffle)
 
     def __len__(self) -> int:
@@ -119,10 +120,20 @@ class TensorBatches:
         rows = map(self._rows, chunks) if in_memory else read_ahead(self._rows, chunks)
         for step, (index, inputs) in enumerate(zip(chunks, rows, strict=True), start):
             with sharing(len(index)) as own:
+                draw = generator(self.order.seed, AUGMENT, epoch * len(self) + step, *own.salt)
+                if self.views is not None:
+                    inputs = self._viewed(inputs, index[own.rows], draw)
                 if self.augment is not None:
-                    draw = generator(self.order.seed, AUGMENT, epoch * len(self) + step, *own.salt)
                     inputs = self.augment(inputs, draw)
             yield Batch(channels_last(normalise(inputs, self.mean, self.std)), self.labels[index], index)
+
+    def _viewed(self, inputs: Tensor, index: Tensor, draw: torch.Generator) -> Tensor:
+        assert self.views is not None
+        chosen = torch.randint(len(self.views) + 1, (len(index),), generator=draw)
+        viewed = chosen > 0
+        inputs = inputs.clone()
+        inputs[viewed] = self.views[chosen[viewed] - 1, index[viewed]]
+        return inputs
 
     def _rows(self, index: Tensor) -> Tensor:
         """The inputs of this rank's share of a batch, as they are."""
@@ -200,9 +211,7 @@ class LoaderBatches:
             ) from error
         if isinstance(source, DataLoader):
             if source.persistent_workers:
-                raise InputError(
-                    "Make the DataLoader with persistent_workers=False, so that an epoch can be had again."
-                )
+                raise InputError("Make the DataLoader with persistent_workers=False, so that an epoch can be repeated.")
             if not length:
                 raise InputError("The DataLoader gives no batches.")
             _check_sampler(source)

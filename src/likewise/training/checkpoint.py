@@ -79,7 +79,7 @@ class Tally:
 VERSION = 2  # the first had a checksum of the tensors alone, and is still read
 
 
-class Damaged(Exception):
+class DamagedCheckpoint(Exception):
     """No checkpoint, or not as it was written; the text says how that shows."""
 
 
@@ -139,7 +139,7 @@ def restore_previous(path: Path) -> bool:
             continue
         try:
             _read(file)
-        except Damaged as damage:
+        except DamagedCheckpoint as damage:
             damages.append(f"{file} is damaged ({damage})")
             continue
         if damages:
@@ -159,7 +159,7 @@ def load_checkpoint(
     """Put network and optimizer where the checkpoint was written, and return the state; the file is checked first."""
     try:
         facts, tensors = _read(path)
-    except Damaged as damage:
+    except DamagedCheckpoint as damage:
         raise InputError(f"{path} is damaged ({damage}); delete it to begin the run again.") from damage
     if facts["version"] not in (1, VERSION):
         raise InputError(f"{path} has format version {facts['version']}, not {VERSION}; use another run folder.")
@@ -193,9 +193,9 @@ def _read(path: Path) -> tuple[dict[str, Any], dict[str, Tensor]]:
     except OSError as error:  # safetensors does not say of which file
         raise OSError(error.errno or errno.EIO, error.strerror or str(error), str(path)) from error
     except (SafetensorError, KeyError, TypeError, ValueError, RecursionError) as error:
-        raise Damaged(f"it cannot be read: {error}") from error
+        raise DamagedCheckpoint(f"it cannot be read: {error}") from error
     if not sound:
-        raise Damaged("its checksum does not fit")
+        raise DamagedCheckpoint("its checksum does not fit")
     return facts, tensors
 
 

@@ -107,7 +107,14 @@ class Stages:
     ) -> TrainingResult:
         pile = self.pile
         batches = TensorBatches(
-            pile.inputs, self.labels, settings.batch_size, mean=pile.mean, std=pile.std, augment=augment, order=order
+            pile.inputs,
+            self.labels,
+            settings.batch_size,
+            mean=pile.mean,
+            std=pile.std,
+            augment=augment,
+            order=order,
+            views=pile.views if number == 2 else None,
         )
         self.names.append(name)
         return train(

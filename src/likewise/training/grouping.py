@@ -28,7 +28,7 @@ from likewise.training.neighbourhood import Neighbourhood
 from likewise.training.orders import shuffled_steps
 from likewise.training.pile import Pile
 from likewise.training.predict import features_of
-from likewise.training.witnesses import answers_one_by_one, weighed
+from likewise.training.witnesses import answers_one_by_one, takes_classes_for_others, weighed
 
 ITEMS, MOST_ITEMS = 10_000, 20_000  # that are looked at; more than the first only where answers speak of them
 MOST_PIXELS = 28  # of a side
@@ -121,6 +121,11 @@ def agglomerated(
         return agglomerate(spaces, odds, n_groups, seed), odds
     odds, told = answers_one_by_one(pairs, pairs.n_items, n_groups)
     found = agglomerate(spaces, odds, n_groups, seed)
+    if takes_classes_for_others(told, found.posterior.argmax(1)[odds.ends], n_groups):
+        nothing = odds.select(np.zeros(len(odds), dtype=np.bool_))
+        groups = agglomerate(spaces, nothing, n_groups, seed).posterior.argmax(1)
+        odds = weighed(odds, told, groups[odds.ends[:, 0]] == groups[odds.ends[:, 1]], groups) or odds
+        found = agglomerate(spaces, odds, n_groups, seed)
     for _ in range(WEIGHED):
         again = weighed(odds, told, found.together, found.posterior.argmax(1))
         if again is None:

@@ -81,7 +81,7 @@ def train_labelled(
 
 
 @dataclass(frozen=True)
-class Measured:
+class Measurement:
     """A trained network on both parts of a set.
 
     >>> from likewise.criteria import MCL
@@ -100,7 +100,7 @@ class Measured:
     test_logits: Tensor  # (n, K)
 
 
-def measure(network: nn.Module, data: DataSet, criterion: Criterion) -> Measured:
+def measure(network: nn.Module, data: DataSet, criterion: Criterion) -> Measurement:
     """Match the outputs on all training items, in evaluation mode, and count those of the test items.
 
     >>> from likewise.criteria import MCL
@@ -113,7 +113,7 @@ def measure(network: nn.Module, data: DataSet, criterion: Criterion) -> Measured
     """
     train_counts = count_outputs(logits_of(network, data.train, data), data.train)
     test_logits = logits_of(network, data.test, data)
-    return Measured(
+    return Measurement(
         matching_of(criterion, train_counts), train_counts, count_outputs(test_logits, data.test), test_logits
     )
 

@@ -90,7 +90,7 @@ class ClassOrder:
         if items < 2 or classes < 2:
             raise InputError(f"A batch needs two classes of two items or more, got {classes} of {items}.")
         if max(len(rows) for rows in self.members) < 2:
-            raise InputError("No class has two items, so that nothing is the same; label more items.")
+            raise InputError("No class has two items, so no pair is the same; label more items.")
         self.classes, self.items, self.seed = min(classes, len(self.members)), items, seed
         self.steps = max(least_steps, math.ceil(int(known.sum()) / (self.classes * items)))
 

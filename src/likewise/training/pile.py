@@ -26,6 +26,7 @@ class Pile:
     mean: tuple[float, ...] = ()
     std: tuple[float, ...] = ()
     augment: Augment | None = None
+    views: Tensor | None = None  # of each item, (v, n, ...), beside the item itself
 
     def with_gentler_views(self) -> Pile:
         """The same with views of images half as far from them as in training, which are predicted better."""
@@ -45,9 +46,16 @@ class Pile:
         rows = None if items is None else torch.from_numpy(items)
         return predict_logits(network, self.inputs, rows=rows, mean=self.mean, std=self.std)
 
-    def batches(self, order: Order, batch_size: int) -> TensorBatches:
-        """Augmented batches without labels, in this order."""
+    def batches(self, order: Order, batch_size: int, *, viewed: bool = False) -> TensorBatches:
+        """Augmented batches without labels, in this order; `viewed`: any view of each item."""
         nothing = torch.full((len(self.inputs),), -1)
         return TensorBatches(
-            self.inputs, nothing, batch_size, mean=self.mean, std=self.std, augment=self.augment, order=order
+            self.inputs,
+            nothing,
+            batch_size,
+            mean=self.mean,
+            std=self.std,
+            augment=self.augment,
+            order=order,
+            views=self.views if viewed else None,
         )

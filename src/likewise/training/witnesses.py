@@ -15,7 +15,8 @@ rates: what counts is how often r says "same" of an item of group a and one of g
 
     B_rab,      1 - e = (B_raa + B_rbb) / 2,      d = B_rab, or the mean over other groups where a = b
 
-It is used for those of whom it foretells answers better than two rates do, each answer from the others.
+It is used for those of whom it foretells answers better than two rates do, each answer from the others. Their answers
+merge what they take for one: then groups are first made without any answer.
 """
 
 from __future__ import annotations
@@ -68,37 +69,51 @@ def weighed(odds: Odds, told: Told, together: NDArray[np.bool_], groups: Ints | 
 
 
 def odds_by_pairs_of_groups(told: Told, ends: Ints, n_groups: int) -> tuple[Floats, NDArray[np.bool_]]:
-    """(m,) The log-odds of the answers by B, for items of these groups (m, 2), and for which of them it is known."""
+    """(m,) The log-odds of the answers by B, for items of these groups (m, 2), and for which of them it is known.
+
+    Groups that hold two classes, or halves of one, are alike for all annotators: B must foretell answers better than
+    the B of all others does, and better than two rates.
+    """
     a, b = np.sort(ends, axis=1).T
+    cell, within = a * n_groups + b, (a == b).astype(np.int64)
     local, known = np.zeros(len(a)), np.zeros(len(a), dtype=np.bool_)
-    number = told.per_annotator(np.ones(len(a)))
-    one = np.arange(n_groups)
-    for annotator in np.flatnonzero(number >= LEAST_ANSWERS):
-        own = np.flatnonzero(told.who == annotator)
-        said, weight, cell = told.same[own], told.weight[own], a[own] * n_groups + b[own]
-        within = (a[own] == b[own]).astype(np.int64)
-        same, every = (
-            np.bincount(cell, values, minlength=n_groups**2) for values in (weight * said, weight)
-        )  # (K * K,) of which the upper half is filled
-        usual = (np.bincount(within, weight * said, 2) + 0.5) / (np.bincount(within, weight, 2) + 1)  # between, within
-        others = (same[cell] - weight * said + PRIOR * usual[within]) / (every[cell] - weight + PRIOR)
-        gain = weight * (
-            np.log(said * others + (1 - said) * (1 - others))
-            - np.log(said * usual[within] + (1 - said) * (1 - usual[within]))
-        )
-        if gain.sum() < CHANCE * np.sqrt((gain**2).sum()) + CHANCE * n_groups:
+    same, every = _counted(told, cell, n_groups**2)
+    for annotator in np.flatnonzero(told.per_annotator(np.ones(len(a))) >= LEAST_ANSWERS):
+        mine = np.flatnonzero(told.who == annotator)
+        own = Told(told.same[mine], told.weight[mine], np.arange(len(mine)), len(mine))
+        at, inside = cell[mine], within[mine]
+        own_same, own_every = _counted(own, at, n_groups**2)
+        usual = (np.bincount(inside, own.weight * own.same, 2) + 0.5) / (np.bincount(inside, own.weight, 2) + 1)
+        expected = np.full(n_groups**2, usual[0])  # between groups
+        expected[:: n_groups + 1] = usual[1]  # within
+        table = (own_same + PRIOR * expected) / (own_every + PRIOR)
+        without = (own_same[at] - own.weight * own.same + PRIOR * expected[at]) / (own_every[at] - own.weight + PRIOR)
+        of_others = (same - own_same + PRIOR * expected) / (every - own_every + PRIOR)
+        likely = [
+            own.weight * np.log(own.same * p + (1 - own.same) * (1 - p)) for p in (without, of_others[at], expected[at])
+        ]
+        gain = likely[0] - max(likely[1:], key=np.sum)
+        if gain.sum() < CHANCE * np.sqrt((gain**2).sum()):
             continue
-        expected = np.full((n_groups, n_groups), usual[0])
-        expected[one, one] = usual[1]
-        table = (same.reshape(expected.shape) + PRIOR * expected) / (every.reshape(expected.shape) + PRIOR)
-        table = np.triu(table) + np.triu(table, 1).T
-        elsewhere = (table.sum(1) - np.diag(table)) / max(n_groups - 1, 1)
-        e = 1 - (np.diag(table)[a[own]] + np.diag(table)[b[own]]) / 2
-        d = np.where(within == 1, elsewhere[a[own]], table[a[own], b[own]])
-        e, d = (np.clip(rate, LEAST_WRONG, 1 - LEAST_WRONG) for rate in (e, d))
-        local[own] = log_odds(Told(said, weight, np.arange(len(own)), len(own)), e, d)
-        known[own] = True
+        square = table.reshape(n_groups, n_groups)
+        square = np.triu(square) + np.triu(square, 1).T
+        elsewhere = (square.sum(1) - np.diag(square)) / max(n_groups - 1, 1)
+        e = 1 - (np.diag(square)[a[mine]] + np.diag(square)[b[mine]]) / 2
+        d = np.where(inside == 1, elsewhere[a[mine]], square[a[mine], b[mine]])
+        local[mine] = log_odds(own, *(np.clip(rate, LEAST_WRONG, 1 - LEAST_WRONG) for rate in (e, d)))
+        known[mine] = True
     return local, known
+
+
+def takes_classes_for_others(told: Told, ends: Ints, n_groups: int) -> bool:
+    """Whether some annotator does, in their own way, for items of these groups (m, 2)."""
+    return bool(odds_by_pairs_of_groups(told, ends, n_groups)[1].any())
+
+
+def _counted(told: Told, cell: Ints, n_cells: int) -> tuple[Floats, Floats]:
+    """How many answers of each cell say "same", and how many there are."""
+    same, every = (np.bincount(cell, values, minlength=n_cells) for values in (told.weight * told.same, told.weight))
+    return same.astype(np.float64), every.astype(np.float64)
 
 
 def rates_by_groups(told: Told, together: NDArray[np.bool_]) -> tuple[tuple[Floats, Floats], float]:

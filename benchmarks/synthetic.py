@@ -1,4 +1,4 @@
-"""Made-up items, answers and labels in files of any size, as a user would have them, to measure commands with."""
+"""Synthetic items, answers and labels in files of any size, as a user would have them, to measure commands with."""
 
 from __future__ import annotations
 

@@ -15,7 +15,7 @@ from torch import nn
 from likewise import loss_surface
 from likewise.datasets import load
 from likewise.errors import InputError
-from likewise.landscape.runs import open_runs, read_names, read_network
+from likewise.landscape.compute import open_runs, read_names, read_network
 from likewise.networks import build
 from likewise.training import Settings, train_labelled
 
@@ -81,7 +81,7 @@ def test_what_a_run_does_not_say_may_be_given(run: Path) -> None:
 
 
 def test_folders_that_are_no_finished_runs(run: Path, tmp_path: Path) -> None:
-    with pytest.raises(InputError, match=r"is no run: config.json is missing"):
+    with pytest.raises(InputError, match=r"is not a run: config.json is missing"):
         read_names(tmp_path)
     (run / "model.safetensors").write_bytes(b"half")
     with pytest.raises(InputError, match="is damaged"):

@@ -1,0 +1,91 @@
+"""`likewise answers`: from a store to a file, and from a file to a store."""
+
+from __future__ import annotations
+
+import warnings
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+from uuid import UUID, uuid5
+
+import typer
+
+from likewise.cli.options import STORE
+from likewise.cli.places import check_file, writing
+from likewise.errors import InputError
+
+if TYPE_CHECKING:
+    from likewise.pairs import Pairs
+    from likewise.pairs.store import Event
+
+IMPORTED = UUID("5b0c7a52-6a5f-4c58-9a2d-6d1c0d6d3a51")  # the namespace of the ids of answers from files
+
+app = typer.Typer(help="Answers from a store to a file, and back.", no_args_is_help=True, rich_markup_mode=None)
+
+
+@app.command("export")
+def export(
+    store: Annotated[str, typer.Argument(help=STORE)],
+    out: Annotated[Path, typer.Option(help="Write to this .csv or .parquet file.")],
+) -> None:
+    """Write the answers of a store to a file.
+
+    These are the answers in force: those that nobody has changed or taken back, without "not sure".
+    """
+    check_file(out, "--out", (".csv", ".parquet"))
+
+    from likewise.pairs import Pairs
+    from likewise.pairs.files import is_store
+
+    if not is_store(store):
+        raise InputError(f"{store} is no store of answers; give a .db file, or the URL of a database.")
+    pairs = Pairs.read(store)
+    with writing(out, "--out"):
+        pairs.write(out)
+    people = f" by {len(pairs.annotators)} people" if len(pairs.annotators) > 1 else ""
+    typer.echo(f"Wrote {out}: {len(pairs):,} answers{people}.")
+
+
+@app.command("import")
+def import_(
+    file: Annotated[Path, typer.Argument(help="The answers, .csv or .parquet: left, right, same (annotator).")],
+    store: Annotated[str, typer.Option(help=STORE)],
+    annotator: Annotated[str, typer.Option(help="Who gave the answers, where the file does not say.")] = "import",
+) -> None:
+    """Add the answers of a file to a store.
+
+    What is there already is not added again. An answer to which somebody has given another since stays changed.
+    """
+    from likewise.pairs import Pairs
+    from likewise.pairs.files import check_suffix
+    from likewise.pairs.store import create_store
+
+    check_suffix(file)
+    pairs = Pairs.read(file)
+    events = _events(pairs, annotator)
+    with create_store(store) as opened:
+        before = len(opened.events())
+        opened.append(events)
+        added = len(opened.events()) - before
+    there = "" if added == len(events) else f"; {len(events) - added:,} were there already"
+    typer.echo(f"Added {added:,} answers to {opened.name}{there}.")
+
+
+def _events(pairs: Pairs, annotator: str) -> list[Event]:
+    """An event for each answer; its id follows from what it says, so that it cannot be added twice."""
+    from likewise.pairs.store import Event
+
+    if ((pairs.weight != 1) & (pairs.weight != 0)).any():
+        warnings.warn("A store keeps no weights; those of the file are left out.", stacklevel=2)
+    events: dict[str, Event] = {}
+    for row in range(len(pairs)):
+        same = float(pairs.same[row])
+        if same not in (0.0, 1.0):
+            raise InputError(f"{pairs.source.place(row)}: same is {same:g}, and a store keeps 1 and 0 alone; round it.")
+        left, right = pairs.name(int(pairs.left[row])), pairs.name(int(pairs.right[row]))
+        if left == right or pairs.weight[row] == 0:
+            continue
+        who = annotator if pairs.annotator is None else pairs.annotators[pairs.annotator[row]] or annotator
+        said = "\0".join((who, *sorted((left, right)), f"{same:g}"))
+        number = str(uuid5(IMPORTED, said))
+        events[number] = Event(number, who, left, right, "same" if same else "different", why="import")
+    return list(events.values())

@@ -1,0 +1,130 @@
+"""Grouping around anchors: items whose classes are known keep them, and the others join them or form new clusters.
+
+The labelled items of a class are one group from the start, and two such groups are never joined. So known classes,
+answers and geometry are one problem (`joining.py`): labels are links that are certain, answers are odds, and
+
+    q_i = softmax_k(geometry.logits_ik + sum_j w_ij q_jk),      q_i fixed where i is labelled
+
+Cluster c < C is known class c; the clusters from C on are new. Without anchors it is the same mechanism with no answers
+from labels. Which geometries count is decided by known classes, of which the grouping is told nothing for that.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+from scipy.optimize import linear_sum_assignment
+from scipy.sparse import csr_array
+
+from likewise.clustering.agglomeration import (
+    LEAST_WEIGHT,
+    LENIENCE,
+    Candidate,
+    Space,
+    candidates,
+    log_likelihood,
+    out_of_fold,
+)
+from likewise.clustering.constraints import Floats, Ints
+from likewise.clustering.joining import FIRST_WRONG, Odds
+from likewise.evaluation import accuracy, confusion, match_outputs
+
+CERTAIN = 1e3  # log-odds of a label
+APART = -1e6  # what joining two known classes would be worth
+POINTS = 0.02  # of ACC on known classes that make a geometry count 1/e
+LARGE = 4000  # items from which on one start of k-means is made in place of two
+
+
+@dataclass(frozen=True, eq=False)
+class AnchoredOdds(Odds):
+    """Answers, and labels as links that are certain."""
+
+    anchors: Ints = field(default_factory=lambda: np.empty(0, dtype=np.int64))  # (n,) its known class, or -1
+
+    def matrix(self, wrong: float) -> csr_array:
+        said = super().matrix(wrong)
+        labelled = np.flatnonzero(self.anchors >= 0)
+        if not len(labelled):
+            return said
+        first = np.unique(self.anchors[labelled], return_index=True)[1]
+        stands = labelled[first]  # one item for each known class
+        one, other = np.nonzero(~np.eye(len(stands), dtype=np.bool_))
+        values = np.concatenate([np.full(len(labelled), CERTAIN), np.full(len(one), APART)])
+        places = np.concatenate([labelled, stands[one]]), np.concatenate([labelled, stands[other]])
+        return csr_array(said + csr_array((values, places), shape=said.shape))
+
+
+@dataclass(frozen=True, eq=False)
+class Grouped:
+    posterior: Floats  # (n, K)
+    opinions: Ints  # (n, R) the clusters of each candidate that counts
+    geometry: str  # of the candidate that counts most
+
+
+def group_around(
+    space: Space, anchors: Ints, odds: Odds, n_clusters: int, seed: int, prior: Mapping[str, float] | None = None
+) -> Grouped:
+    """K clusters of items (n, d), of which some have a known class (n,), else -1.
+
+    `prior` is what each geometry is worth, as `judge_geometries` has it.
+
+    >>> from sklearn.datasets import make_blobs
+    >>> X, y = make_blobs(300, centers=5, n_features=8, random_state=0)
+    >>> anchors = np.where((y < 2) & (np.arange(300) % 2 == 0), y, -1)
+    >>> found = group_around(X, anchors, Odds(300, np.empty((0, 2), int), np.empty(0)), 5, 0)
+    >>> bool((found.posterior.argmax(1)[y < 2] == y[y < 2]).all())
+    True
+    """
+    links = AnchoredOdds(odds.n_items, odds.ends, odds.credit, odds.n_classes, anchors=anchors)
+    starts = 1 if len(space) > LARGE else 2
+    tried = [anchored(one, anchors) for one in candidates({"items": space}, n_clusters, seed, starts=starts)]
+    scores = np.array([(prior or {}).get(one.name, 0.0) * LENIENCE for one in tried])
+    if len(odds):
+        scores += [log_likelihood(out_of_fold(one, links, n_clusters, seed), links) for one in tried]
+    weights = np.exp((scores - scores.max()) / LENIENCE)
+    best, n_fixed = int(weights.argmax()), int(anchors.max(initial=-1)) + 1
+    first = tried[best].posterior(links, FIRST_WRONG, n_clusters)
+    wrong = links.share_wrong(first.argmax(1)) if len(odds) else FIRST_WRONG
+    total, opinions = np.zeros_like(first), []
+    for candidate, weight in zip(tried, weights, strict=True):
+        if weight > LEAST_WEIGHT:
+            posterior = aligned(candidate.posterior(links, wrong, n_clusters), first, n_fixed)
+            total += weight * posterior
+            opinions.append(posterior.argmax(1))
+    return Grouped(total / total.sum(axis=1, keepdims=True), np.stack(opinions, axis=1), tried[best].name)
+
+
+def anchored(candidate: Candidate, anchors: Ints) -> Candidate:
+    """The same with the labelled items of each class as one group; these come first, in the order of the classes."""
+    n_known = int(anchors.max(initial=-1)) + 1
+    fine = np.unique(np.where(anchors >= 0, anchors, n_known + candidate.fine), return_inverse=True)[1]
+    return replace(candidate, fine=fine, n_fine=int(fine.max()) + 1)
+
+
+def aligned(posterior: Floats, like: Floats, n_fixed: int) -> Floats:
+    """The same with its new clusters in the order in which they agree best with another one; known ones stay."""
+    order = np.arange(posterior.shape[1])
+    agree = like[:, n_fixed:].T @ posterior[:, n_fixed:]
+    order[n_fixed:] = n_fixed + linear_sum_assignment(-agree)[1]
+    return np.asarray(posterior[:, order])
+
+
+def judge_geometries(space: Space, codes: Ints, seed: int) -> dict[str, float]:
+    """What each geometry is worth: log weights by how well it finds known classes (n,) that it is not told of.
+
+    >>> from sklearn.datasets import make_blobs
+    >>> X, y = make_blobs(200, centers=4, n_features=8, random_state=0)
+    >>> max(judge_geometries(X, y, 0).values())
+    0.0
+    """
+    n_classes = int(codes.max()) + 1
+    nothing = Odds(len(space), np.empty((0, 2), dtype=np.int64), np.empty(0))
+    right: dict[str, list[float]] = {}
+    for candidate in candidates({"items": space}, n_classes, seed, starts=1):
+        labels = candidate.partition(nothing, FIRST_WRONG, n_classes)
+        counts = confusion(labels, codes, n_classes, n_classes)
+        right.setdefault(candidate.name, []).append(accuracy(counts, match_outputs(counts)))
+    mean = {name: float(np.mean(values)) for name, values in right.items()}
+    return {name: (value - max(mean.values())) / POINTS for name, value in mean.items()}

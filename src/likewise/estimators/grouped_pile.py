@@ -1,0 +1,151 @@
+"""Classes of a pile where features show them: grouped with the known items as anchors, then taught to a network.
+
+Labels, answers and what the geometry predicts are one problem (`likewise.clustering.anchors`). The known items say how
+far to trust each geometry, and at which resolution classes come out whole (`likewise.clustering.resolution`). A network
+with the clusters' prototypes as its last layer learns by MCL how far the candidates agree, for items to come.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor, nn
+
+from likewise.clustering.anchors import Grouped, group_around, judge_geometries
+from likewise.clustering.constraints import read_constraints
+from likewise.clustering.joining import Odds
+from likewise.clustering.resolution import count_with_known
+from likewise.errors import InputError
+from likewise.estimators.held_out_classes import sample_of_each_class
+from likewise.estimators.similarity_network import SimilarityNetwork
+from likewise.estimators.spectral_rounds import Learning, run_config
+from likewise.evaluation import NumberOfClasses, Trust, nearness, trust
+from likewise.pairs import Pairs
+from likewise.training import EmbeddedPile, prototype_classifier
+from likewise.training.grouping import among, items_to_look_at
+
+MOST_TRUSTED = 2000  # items whose pairs tell whether to trust the similarity
+MOST_JUDGED = 2000  # known items that the geometries are judged on
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+
+
+@dataclass(frozen=True, eq=False)
+class GroupedPile:
+    outputs: Ints  # (n,) of the pile: known classes first, in their order, where it is mixed
+    p_new: Floats  # (n,) the probability that an item is of a new class
+    number: NumberOfClasses
+    trust: Trust
+    network: nn.Module
+    history: list[dict[str, float]]
+    known_share: float | None  # of the pile, that looks like known classes
+
+
+def group_pile(
+    inputs: Tensor,
+    pairs: Pairs,  # answers about the pile, by position
+    similarity: SimilarityNetwork,
+    learning: Learning,
+    *,
+    n_classes: int | None,
+    max_classes: int,
+    mixed: bool,
+    seed: int,
+) -> GroupedPile:
+    known, codes = similarity.known_inputs_, similarity.known_codes_
+    n_known = len(known)
+    seen = similarity.embed_items(torch.cat([known, inputs]))  # together, as batch-norm takes its statistics from them
+    z = seen.embedding.numpy()
+    rows = items_to_look_at(pairs, len(inputs), seed)
+    there = among(pairs, rows)
+    odds = Odds.of(read_constraints(there, len(rows)))
+    pile_rows = n_known + rows
+    some = torch.from_numpy(pile_rows[np.sort(np.random.default_rng(seed).permutation(len(rows))[:MOST_TRUSTED])])
+    share = None
+    if similarity.novelty_ is not None:
+        share = 1 - similarity.novelty_.share(nearness(z[pile_rows], z[:n_known]).astype(np.float64))
+    number = _number(z[:n_known], codes, z[pile_rows], odds, n_classes, max_classes, mixed, seed)
+    looked = np.concatenate([np.arange(n_known), pile_rows]) if mixed else pile_rows
+    shift = n_known if mixed else 0
+    links = replace(odds, n_items=len(looked), ends=odds.ends + shift, n_classes=number.estimate)
+    anchors = np.concatenate([codes, np.full(len(rows), -1)]) if mixed else np.full(len(rows), -1)
+    grouped = group_around(
+        z[looked], anchors, links, min(number.estimate, len(looked)), seed, _prior(z[:n_known], codes, seed)
+    )
+    network, history = _teach(seen, looked, inputs, known, grouped, number.estimate, similarity, learning)
+    posterior = _spread(grouped.posterior[shift:], rows, network, similarity, inputs)
+    n_old = len(similarity.classes_) if mixed else 0
+    return GroupedPile(
+        posterior.argmax(1),
+        np.asarray(posterior[:, n_old:].sum(axis=1)),
+        number,
+        trust(seen.probability(some).numpy()),
+        network,
+        history,
+        share,
+    )
+
+
+def _number(
+    known: NDArray[np.float32],
+    codes: Ints,
+    pile: NDArray[np.float32],
+    odds: Odds,
+    n_classes: int | None,
+    max_classes: int,
+    mixed: bool,
+    seed: int,
+) -> NumberOfClasses:
+    n_known = int(codes.max()) + 1
+    if n_classes is None:
+        largest = max(2, min(max_classes, len(pile) - 1)) + (n_known if mixed else 0)
+        return count_with_known(known, codes, pile, odds, mixed=mixed, largest=largest, seed=seed)
+    if mixed and n_classes < n_known:
+        raise InputError(
+            f"n_classes is {n_classes}, but {n_known} classes are known; with mixed it is that of all of them."
+        )
+    return NumberOfClasses(n_classes, n_classes, n_classes)
+
+
+def _prior(known: NDArray[np.float32], codes: Ints, seed: int) -> dict[str, float]:
+    """What each geometry is worth on known classes; nothing is said where these have hardly any items."""
+    some = sample_of_each_class(codes, MOST_JUDGED, seed)
+    names, places = np.unique(codes[some], return_inverse=True)
+    if len(some) < 4 * len(names) or len(names) < 2:
+        return {}
+    return judge_geometries(known[some], places, seed)
+
+
+def _teach(
+    seen: EmbeddedPile,
+    looked: Ints,
+    inputs: Tensor,
+    known: Tensor,
+    grouped: Grouped,
+    n_outputs: int,
+    similarity: SimilarityNetwork,
+    learning: Learning,
+) -> tuple[nn.Module, list[dict[str, float]]]:
+    """The network that starts from the clusters' prototypes and learns how far the candidates agree."""
+    partition = torch.from_numpy(grouped.posterior.argmax(1))
+    part = EmbeddedPile(seen.module, seen.features[:, torch.from_numpy(looked)])
+    network = prototype_classifier(part, partition, n_outputs)
+    if not learning.epochs:
+        return network, []
+    everything = torch.cat([known, inputs])[torch.from_numpy(looked)]
+    config = run_config(everything, similarity)
+    result = learning.teach(network, similarity.pile(everything), torch.from_numpy(grouped.opinions), 1, config)
+    return network, [{**row, "round": 1} for row in result.history]
+
+
+def _spread(posterior: Floats, rows: Ints, network: nn.Module, similarity: SimilarityNetwork, inputs: Tensor) -> Floats:
+    """(n, K) The posterior of all items: of those that were not looked at it is the network's."""
+    if len(rows) == len(inputs):
+        return posterior
+    everything = similarity.pile(inputs).logits(network).softmax(1).numpy().astype(np.float64)
+    everything[rows] = posterior
+    return np.asarray(everything)

@@ -1,0 +1,1 @@
+"""The page that asks "same or different?": the items as it shows them, the questions, the server."""

@@ -1,0 +1,164 @@
+"""The gate in front of the server: what it refuses before anything is looked at, and what it adds to each response.
+
+A page of somebody else that is open in the same browser can send requests here. The cookie is not sent along with those
+(SameSite), a name of theirs that points to this machine is refused (Host, against DNS rebinding), and so is a POST from
+another origin. The page may load nothing from elsewhere and run no inline script (Content-Security-Policy).
+"""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Callable, Collection
+from dataclasses import dataclass, field
+from ipaddress import ip_address
+from typing import Any
+from urllib.parse import urlsplit
+
+LARGEST_BODY = 2**18  # bytes
+POLICY = (
+    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; "
+    "manifest-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+)
+REPORT_POLICY = (  # one self-contained file with a script of its own, which may not reach the server
+    "default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'; img-src data:; sandbox allow-scripts; "
+    "base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+)
+HEADERS = {
+    "x-content-type-options": "nosniff",
+    "referrer-policy": "no-referrer",
+    "cross-origin-resource-policy": "same-origin",
+    "cross-origin-opener-policy": "same-origin",
+    "x-frame-options": "DENY",
+}
+
+App = Callable[[Any, Any, Any], Any]
+
+
+@dataclass
+class Allowance:
+    """So many requests per second, and a few at once; each caller has its own.
+
+    >>> allowance = Allowance(rate=1, burst=2, clock=lambda: 0.0)
+    >>> [allowance.spend("ann") for _ in range(3)], allowance.spend("bob")
+    ([True, True, False], True)
+    """
+
+    rate: float
+    burst: float
+    clock: Callable[[], float] = time.monotonic
+    _left: dict[str, tuple[float, float]] = field(default_factory=dict, init=False)
+
+    def spend(self, caller: str) -> bool:
+        """Whether the caller may make one more request now."""
+        now = self.clock()
+        left, then = self._left.get(caller, (self.burst, now))
+        left = min(self.burst, left + (now - then) * self.rate)
+        if len(self._left) > 10_000:  # callers who were here once
+            self._left.clear()
+        self._left[caller] = (left - 1 if left >= 1 else left), now
+        return left >= 1
+
+    def give_back(self, caller: str) -> None:
+        """Do not count the last request."""
+        left, then = self._left.get(caller, (self.burst, self.clock()))
+        self._left[caller] = min(self.burst, left + 1), then
+
+
+def is_own_name(host: str, names: Collection[str]) -> bool:
+    """Whether a Host header names this server: an address of numbers, localhost, or one of `names`.
+
+    No page of somebody else has such an address, and so none of them can be behind it.
+
+    >>> [is_own_name(host, ["lab"]) for host in ("127.0.0.1:80", "[::1]:80", "localhost", "LAB:8000", "evil.example")]
+    [True, True, True, True, False]
+    """
+    try:
+        name = urlsplit(f"//{host}").hostname or ""
+    except ValueError:
+        return False
+    if name in {"localhost", *(each.casefold() for each in names)}:
+        return True
+    try:
+        ip_address(name)
+    except ValueError:
+        return False
+    return True
+
+
+class Gate:
+    """An ASGI application in front of another."""
+
+    def __init__(self, app: App, names: Collection[str] = (), largest_body: int = LARGEST_BODY) -> None:
+        self.app, self.names, self.largest_body = app, names, largest_body
+
+    async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
+        if scope["type"] != "http":
+            await self.app(scope, receive, send)
+            return
+        headers = {name.decode("latin-1").lower(): value.decode("latin-1") for name, value in scope["headers"]}
+        path = scope["path"]
+
+        async def send_with_headers(message: Any) -> None:
+            if message["type"] == "http.response.start":
+                added = {**HEADERS, "content-security-policy": REPORT_POLICY if path == "/report" else POLICY}
+                if b"cache-control" not in {name for name, _ in message["headers"]}:
+                    added["cache-control"] = "no-store"
+                message = {**message, "headers": [*message["headers"], *_encoded(added)]}
+            await send(message)
+
+        wrong = self._refusal(scope["method"], headers)
+        if wrong is None:
+            body = await self._read(receive)
+            if body is not None:
+                await self.app(scope, _replay(body, receive), send_with_headers)
+                return
+            wrong = self._too_large()
+        await _refuse(send_with_headers, *wrong)
+
+    async def _read(self, receive: Any) -> bytes | None:
+        """The whole body; None where it is too large, whatever its header says."""
+        body, more = b"", True
+        while more and len(body) <= self.largest_body:
+            message = await receive()
+            body += message.get("body", b"")
+            more = message.get("more_body", False)
+        return body if len(body) <= self.largest_body else None
+
+    def _refusal(self, method: str, headers: dict[str, str]) -> tuple[int, str] | None:
+        host = headers.get("host", "")
+        if not is_own_name(host, self.names):
+            return 403, "The address names another server; open the address that likewise label printed."
+        if method not in ("GET", "HEAD"):
+            site = headers.get("sec-fetch-site", "same-origin")
+            origin = headers.get("origin", f"http://{host}")  # a program sends none, a browser always does
+            if site not in ("same-origin", "none") or origin.partition("://")[2] != host:
+                return 403, "The request comes from another page; answer on the page of this server."
+        length = headers.get("content-length", "0")
+        if not length.isdecimal() or int(length) > self.largest_body:
+            return self._too_large()
+        return None
+
+    def _too_large(self) -> tuple[int, str]:
+        return 413, f"The message has more than {self.largest_body // 1024} KiB; send fewer answers at a time."
+
+
+def _replay(body: bytes, receive: Any) -> Any:
+    """What gives a body that was read already, and then whatever comes after it."""
+    waiting = [{"type": "http.request", "body": body, "more_body": False}]
+
+    async def give() -> Any:
+        return waiting.pop() if waiting else await receive()
+
+    return give
+
+
+def _encoded(headers: dict[str, str]) -> list[tuple[bytes, bytes]]:
+    return [(name.encode(), value.encode()) for name, value in headers.items()]
+
+
+async def _refuse(send: Any, status: int, sentence: str) -> None:
+    body = json.dumps({"detail": sentence}).encode()
+    headers = {"content-type": "application/json", "content-length": str(len(body))}
+    await send({"type": "http.response.start", "status": status, "headers": _encoded(headers)})
+    await send({"type": "http.response.body", "body": body})
