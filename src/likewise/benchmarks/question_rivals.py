@@ -21,7 +21,8 @@ from likewise.evaluation import confusion, match_outputs, scores
 from likewise.pairs import Pairs
 from likewise.querying import QuestionChooser
 
-Floats, Ints = NDArray[np.float64], NDArray[np.int64]
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
 
 
 def accuracy(labels: Ints, y: Ints) -> float:
