@@ -37,7 +37,6 @@ class Encoding(Protocol):
     encoder: Choice
     network: Any
     image_size: int
-    views: int
     encoder_: dict[str, Any] | None  # what is known of the encoder it was fitted with, if it was with one
     encoder_weights_: Weights | None  # of its last blocks, where these were trained too
 
@@ -60,16 +59,16 @@ def encode_again(estimator: Encoding, X: Any) -> Any:
     return X if encoder is None else features_of(encoder, X)
 
 
-def encode_views_to_fit(estimator: Encoding, X: Any) -> Tensor | None:
-    """The features of augmented views of the items, (views, n, width), where the estimator asks for some."""
-    if not estimator.views:
+def encode_views_to_fit(estimator: Encoding, X: Any, views: int) -> Tensor | None:
+    """The features of augmented views of the items, (views, n, width), where some are asked for."""
+    if not views:
         return None
     encoder = encoder_again(estimator)
     if encoder is None:
         raise InputError("views are of photos that are encoded, and these items are not; leave views out.")
     if are_features(X):
         raise InputError("views need the photos themselves, and X holds their features; give the photos.")
-    return torch.from_numpy(encoder.encode_views(X, estimator.views))
+    return torch.from_numpy(encoder.encode_views(X, views))
 
 
 def encoder_again(estimator: Encoding) -> Encoder | None:

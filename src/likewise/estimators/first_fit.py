@@ -94,7 +94,9 @@ def _learn(
         seed=seed,
     )
     run = None if model.run is None else Path(model.run)
-    pile = Pile(inputs, form.mean, form.std, form.augmentation(model.augment), encode_views_to_fit(model, X))
+    pile = Pile(
+        inputs, form.mean, form.std, form.augmentation(model.augment), encode_views_to_fit(model, X, model.views)
+    )
     learned = learn_answers(
         lambda start_seed: model._starting_network(inputs, seed, start_seed - seed),
         pile,

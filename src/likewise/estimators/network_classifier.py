@@ -44,7 +44,6 @@ class NetworkClassifier(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Class
 
     network: Network
     encoder: Choice
-    views: int
     image_size: int
     unit_length: bool
     random_state: int | np.random.RandomState | None

@@ -208,7 +208,7 @@ class SemiSupervisedClassifier(NetworkClassifier):
         self.n_labelled_ = int((told >= 0).sum())
         method = self._method_for(method, labels)
         self.method_ = method.name
-        views = encode_views_to_fit(self, X)
+        views = encode_views_to_fit(self, X, self.views)
         pile = Pile(inputs, form.mean, form.std, form.augmentation(self.augment), views)
         epsilon = usual_epsilon(math.prod(form.shape)) if self.epsilon is None else self.epsilon
         learned = learn_few_labels(

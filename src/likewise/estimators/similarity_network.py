@@ -16,7 +16,6 @@ from torch import Tensor, nn
 
 from likewise.atomic import atomic
 from likewise.datasets import Augmentation
-from likewise.encoders.last_blocks import Weights
 from likewise.errors import InputError
 from likewise.estimators.encoding import Choice, encode_again, encode_to_fit
 from likewise.estimators.held_out_classes import (
@@ -104,8 +103,7 @@ class SimilarityNetwork(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseE
     encoder_: dict[str, Any] | None
     quality_: PairQuality
     calibration_: Calibration
-    encoder_weights_: Weights | None = None  # it trains none
-    views = 0
+    encoder_weights_: Any = None  # it trains none
 
     def __init__(
         self,

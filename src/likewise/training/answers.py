@@ -115,10 +115,7 @@ class Learner:
         *,
         rate: float = 1.0,
     ) -> Stage:
-        """Train the model in place for so many steps or, where the user said so, epochs, at a part of the rate.
-
-        Unlabelled items are seen in any of their views, where there are such.
-        """
+        """Train the model in place for so many steps or, where the user said so, epochs, at a part of the rate."""
         number = 3 if name == "fine-tuning" else 2 if name.startswith("unlabelled") else 1
         settings = self.settings
         result = train(
@@ -211,7 +208,7 @@ def learn_answers(
         vectors, least = pile.inputs.ndim == 2, 0.0
         if vectors and n_items > looked_at:
             stages = learn_smoothly(learner, first, known, around)
-        elif not (vectors and clear):  # no useful view of a vector is known: once all are grouped, that is all
+        elif not (vectors and clear and pile.views is None):  # without views of vectors, once grouped, that is all
             sound = clear and not isinstance(known, EvidenceKnowledge)  # there is more to lose than to gain
             stages, least = [learn_views(learner, first, known, clear)], CHANCE if sound else -CHANCE
         for stage in stages:
