@@ -54,14 +54,14 @@ class Labelling:
     clock: Callable[[], float] = time.monotonic
     _progress: _Computed | None = field(default=None, init=False)
 
-    def progress(self, person: str) -> messages.Progress:
+    def progress(self, person: str, quick: float = QUICK) -> messages.Progress:
         """How far the session has come; the lock is held.
 
-        The groups are computed once for each state of the session. Where that takes long, they may be a little old: no
-        more than a tenth of the time goes into them.
+        The groups are computed once for each state of the session. Where that takes longer than `quick`, in seconds,
+        they may be a little old: no more than a tenth of the time goes into them.
         """
         last, session = self._progress, self.session
-        if last is None or last.is_old(session.version, self.clock()):
+        if last is None or last.is_old(session.version, self.clock(), quick):
             began = time.thread_time()
             message = Renderer(session).progress(progress_now(session))
             last = self._progress = _Computed(session.version, message, time.thread_time() - began, self.clock())
@@ -88,8 +88,8 @@ class _Computed:
     seconds: float  # that it took
     at: float
 
-    def is_old(self, version: int, now: float) -> bool:
-        return version != self.version and (self.seconds < QUICK or now - self.at > 10 * self.seconds)
+    def is_old(self, version: int, now: float, quick: float) -> bool:
+        return version != self.version and (self.seconds < quick or now - self.at > 10 * self.seconds)
 
 
 def labelling_of(request: Request) -> Labelling:
@@ -148,7 +148,7 @@ def post_answers(here: Here, person: Person, sent: messages.Answers) -> messages
         shown = Renderer(session)
         return messages.Saved(
             saved=[answer.id for answer in sent.answers],
-            progress=here.progress(person),
+            progress=here.progress(person, 0 if sent.mode is None else QUICK),  # who asks nothing shows no groups
             question=shown.question(asking),
         )
 
