@@ -90,8 +90,8 @@ class SimilarityNetwork(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseE
     Attributes
     ----------
     module_ (a `SimilarityModule`), quality_ and calibration_ (on what was held out), rule_ (how to count classes, or
-    None), metric_ (which map of the features it is, or None), novelty_ (how to tell unseen classes), classes_.
-    known_inputs_, known_codes_ : up to 4,000 known items and their places in classes_, which are saved with it.
+    None), metric_ (the map of features, or None), novelty_ (how to tell unseen classes), classes_. known_inputs_ and
+    known_codes_ : up to 4,000 known items and their places in classes_, which are saved with it.
 
     >>> from sklearn.datasets import make_blobs
     >>> X, y = make_blobs(600, n_features=8, centers=20, random_state=0)
@@ -102,6 +102,7 @@ class SimilarityNetwork(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseE
     """
 
     encoder_: dict[str, Any] | None
+    metric_: MetricForm | None
     quality_: PairQuality
     calibration_: Calibration
     encoder_weights_: Weights | None = None  # it trains none
@@ -170,8 +171,7 @@ class SimilarityNetwork(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseE
             raise InputError("The known items are all of one class; give two classes or more, and better twenty.")
         seed = seed_of(self.random_state)
         self.input_form_ = InputForm.of(of_unit_length(inputs) if self.unit_length else inputs, bool(self.unit_length))
-        codes = codes.astype(np.int64)
-        self.metric_: MetricForm | None = None
+        codes, self.metric_ = codes.astype(np.int64), None
         group = None if groups is None else group_of_each_class(codes, groups)
         parts = hold_out_classes(codes, self.held_out, seed, group)
         run = None if self.run is None else Path(self.run)
@@ -327,7 +327,6 @@ class SimilarityNetwork(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseE
             return SimilarityModule(backbone, head=self.head)
 
     def _calibrate(self, inputs: Tensor, parts: Parts) -> None:
-        """Make the predictions probabilities, and measure them, on what was held out."""
         rows, codes = parts.to_pair(seed_of(self.random_state))
         self.quality_, self.calibration_ = calibrate(self.module_, self.embed_items(inputs[rows]), codes)
         self.held_out_kind_ = parts.kind
