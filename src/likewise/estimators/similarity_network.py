@@ -186,7 +186,7 @@ class SimilarityNetwork(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseE
         some = sample_of_each_class(codes, MOST_KEPT, seed)
         self.known_inputs_, self.known_codes_ = inputs[torch.from_numpy(some)], codes[some]
         self.novelty_: Novelty | None = None
-        if self.metric_ is not None:
+        if self.network_name_ == METRIC:
             self.novelty_ = Novelty.fit(self.embed_items(self.known_inputs_).embedding.numpy(), self.known_codes_)
         return self
 
@@ -212,7 +212,7 @@ class SimilarityNetwork(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseE
         return np.asarray(seen.module.predict_listed(seen.features, pairs).numpy())
 
     def transform(self, X: Any) -> NDArray[np.float32]:
-        """The embeddings that are compared, (n, d), each of length 1; the backbone's features with the head "pairs"."""
+        """The embeddings that are compared, (n, d), of length 1; the backbone's features with the head "pairs"."""
         return np.asarray(self.embed_items(self.inputs_of(X)).embedding.numpy())
 
     def embed_items(self, inputs: Tensor, module: SimilarityModule | None = None) -> EmbeddedPile:
@@ -302,7 +302,7 @@ class SimilarityNetwork(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseE
             raise InputError(
                 "The network 'metric' is for features and the head 'cosine'; leave it out, or name another."
             )
-        plain = self.network is self.epochs is None and self.head == "cosine" and not form.images
+        plain = self.network is None and self.epochs is None and self.head == "cosine" and not form.images
         return self.network == METRIC or plain
 
     def _fit_metric(self, inputs: Tensor, codes: NDArray[np.int64], seed: int) -> None:
