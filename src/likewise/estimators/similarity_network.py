@@ -176,7 +176,9 @@ class SimilarityNetwork(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseE
         parts = hold_out_classes(codes, self.held_out, seed, group)
         run = None if self.run is None else Path(self.run)
         self._train(inputs[parts.train], torch.from_numpy(parts.train_codes), seed, run)
-        self._calibrate(inputs, parts)
+        rows, held_out = parts.to_pair(seed)
+        self.quality_, self.calibration_ = calibrate(self.module_, self.embed_items(inputs[rows]), held_out)
+        self.held_out_kind_ = parts.kind
         self.rule_ = self._counting_rule(inputs, parts, group)
         if self.refit:
             slope, offset = self.module_.slope, self.module_.offset
@@ -325,11 +327,6 @@ class SimilarityNetwork(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseE
             torch.manual_seed(seed)
             backbone = build(chosen, 1, form.shape) if isinstance(chosen, str) else copy.deepcopy(chosen)
             return SimilarityModule(backbone, head=self.head)
-
-    def _calibrate(self, inputs: Tensor, parts: Parts) -> None:
-        rows, codes = parts.to_pair(seed_of(self.random_state))
-        self.quality_, self.calibration_ = calibrate(self.module_, self.embed_items(inputs[rows]), codes)
-        self.held_out_kind_ = parts.kind
 
     def _counting_rule(self, inputs: Tensor, parts: Parts, group: NDArray[np.int64] | None) -> StoppingRule | None:
         """How to count classes, or None where what was held out is too little to learn that from."""
