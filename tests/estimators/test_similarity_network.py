@@ -69,7 +69,8 @@ def test_what_was_held_out_measures_it(network: SimilarityNetwork) -> None:
 
 def test_a_saved_one_says_the_same(network: SimilarityNetwork, tmp_path: Path) -> None:
     network.save(tmp_path)
-    assert sorted(path.name for path in tmp_path.iterdir()) == ["similarity.json", "similarity.safetensors"]
+    files = ["known.safetensors", "similarity.json", "similarity.safetensors"]
+    assert sorted(path.name for path in tmp_path.iterdir()) == files
     loaded = SimilarityNetwork.load(tmp_path)
     np.testing.assert_array_equal(loaded.similarity(X[NEW]), network.similarity(X[NEW]))
     assert loaded.quality_ == network.quality_

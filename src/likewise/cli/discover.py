@@ -236,7 +236,7 @@ def _discover(
     model = found.classifier_
     probabilities = found.predict_proba(given.X)[np.arange(len(given.items)), found.codes_]  # (n,)
     names = found.classes_ if found.mixed else model.classes_
-    further = {"new": found.p_new_} if found.mixed else None
+    further = {"new": found.p_new_.astype(np.float32)} if found.mixed else None
     with open_atomically(out / "classes.csv") as file:
         write_csv(file, iter([prediction_rows(given.items, names[found.codes_], probabilities, further=further)]))
     learned = [] if teacher.network else similarity.history_

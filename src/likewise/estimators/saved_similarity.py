@@ -113,9 +113,9 @@ def read_similarity(folder: Path, kind: type[Any], network: nn.Module | None) ->
     model.classes_ = np.array(record["classes"])
     model.metric_ = None if record["metric"] is None else MetricForm(**record["metric"])
     model.novelty_ = None if record["novelty"] is None else Novelty(**record["novelty"])
-    model.known_inputs_, model.known_codes_ = _read_known(folder / NAMES[2], record["known"], model, path)
     found_weights = read_weights(weights, record["sha256"], path.name, AGAIN)
     model.module_ = network_of(lambda: model.make_module(model.input_form_, 0), found_weights, weights)
+    model.known_inputs_, model.known_codes_ = _read_known(folder / NAMES[2], record["known"], model, path)
     model.network_name_ = record["network"]
     quality: dict[str, Any] = {name: record["quality"][name] for name in RECORD["quality"]}
     shares = {name: np.nan for name, value in quality.items() if value is None}  # of nothing

@@ -89,8 +89,8 @@ class SimilarityNetwork(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseE
     Attributes
     ----------
     module_ (a `SimilarityModule`), quality_ and calibration_ (on what was held out), rule_ (how to count classes, or
-    None), metric_ (which map of the features it is, or None), novelty_ (how to tell unseen classes), classes_.
-    known_inputs_, known_codes_ : up to 4,000 known items and their places in classes_, which are saved with it.
+    None), metric_ (the map of features, or None), novelty_ (how to tell unseen classes), classes_. known_inputs_ and
+    known_codes_ : up to 4,000 known items and their places in classes_, which are saved with it.
 
     >>> from sklearn.datasets import make_blobs
     >>> X, y = make_blobs(600, n_features=8, centers=20, random_state=0)
@@ -101,6 +101,7 @@ class SimilarityNetwork(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseE
     """
 
     encoder_: dict[str, Any] | None
+    metric_: MetricForm | None
     quality_: PairQuality
     calibration_: Calibration
     encoder_weights_: Any = None  # it trains none
@@ -168,13 +169,14 @@ class SimilarityNetwork(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseE
             raise InputError("The known items are all of one class; give two classes or more, and better twenty.")
         seed = seed_of(self.random_state)
         self.input_form_ = InputForm.of(of_unit_length(inputs) if self.unit_length else inputs, bool(self.unit_length))
-        codes = codes.astype(np.int64)
-        self.metric_: MetricForm | None = None
+        codes, self.metric_ = codes.astype(np.int64), None
         group = None if groups is None else group_of_each_class(codes, groups)
         parts = hold_out_classes(codes, self.held_out, seed, group)
         run = None if self.run is None else Path(self.run)
         self._train(inputs[parts.train], torch.from_numpy(parts.train_codes), seed, run)
-        self._calibrate(inputs, parts)
+        rows, held_out = parts.to_pair(seed)
+        self.quality_, self.calibration_ = calibrate(self.module_, self.embed_items(inputs[rows]), held_out)
+        self.held_out_kind_ = parts.kind
         self.rule_ = self._counting_rule(inputs, parts, group)
         if self.refit:
             slope, offset = self.module_.slope, self.module_.offset
@@ -184,7 +186,7 @@ class SimilarityNetwork(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseE
         some = sample_of_each_class(codes, MOST_KEPT, seed)
         self.known_inputs_, self.known_codes_ = inputs[torch.from_numpy(some)], codes[some]
         self.novelty_: Novelty | None = None
-        if self.metric_ is not None:
+        if self.network_name_ == METRIC:
             self.novelty_ = Novelty.fit(self.embed_items(self.known_inputs_).embedding.numpy(), self.known_codes_)
         return self
 
@@ -210,7 +212,7 @@ class SimilarityNetwork(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseE
         return np.asarray(seen.module.predict_listed(seen.features, pairs).numpy())
 
     def transform(self, X: Any) -> NDArray[np.float32]:
-        """The embeddings that are compared, (n, d), each of length 1; the backbone's features with the head "pairs"."""
+        """The embeddings that are compared, (n, d), of length 1; the backbone's features with the head "pairs"."""
         return np.asarray(self.embed_items(self.inputs_of(X)).embedding.numpy())
 
     def embed_items(self, inputs: Tensor, module: SimilarityModule | None = None) -> EmbeddedPile:
@@ -300,7 +302,7 @@ class SimilarityNetwork(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseE
             raise InputError(
                 "The network 'metric' is for features and the head 'cosine'; leave it out, or name another."
             )
-        plain = self.network is self.epochs is None and self.head == "cosine" and not form.images
+        plain = self.network is None and self.epochs is None and self.head == "cosine" and not form.images
         return self.network == METRIC or plain
 
     def _fit_metric(self, inputs: Tensor, codes: NDArray[np.int64], seed: int) -> None:
@@ -323,12 +325,6 @@ class SimilarityNetwork(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseE
             torch.manual_seed(seed)
             backbone = build(chosen, 1, form.shape) if isinstance(chosen, str) else copy.deepcopy(chosen)
             return SimilarityModule(backbone, head=self.head)
-
-    def _calibrate(self, inputs: Tensor, parts: Parts) -> None:
-        """Make the predictions probabilities, and measure them, on what was held out."""
-        rows, codes = parts.to_pair(seed_of(self.random_state))
-        self.quality_, self.calibration_ = calibrate(self.module_, self.embed_items(inputs[rows]), codes)
-        self.held_out_kind_ = parts.kind
 
     def _counting_rule(self, inputs: Tensor, parts: Parts, group: NDArray[np.int64] | None) -> StoppingRule | None:
         """How to count classes, or None where what was held out is too little to learn that from."""

@@ -137,7 +137,7 @@ def make_problem(protocol: Protocol, data: Path | None, seed: int) -> Problem:
     with np.load(path) as file:
         x, y = file["X"].astype(np.float32), np.unique(file["y"], return_inverse=True)[1]
         if "split" in file:
-            train = np.isin(file["split"], ["train", 0])
+            train = np.isin(file["split"].astype(str), ["train", "0"])
             x, y = x[train], y[train]
     x = to_unit_length(torch.from_numpy(x)).numpy()
     old = y < protocol.n_known
