@@ -53,6 +53,7 @@ What must fit into memory, and what need not:
 - `evaluate` predicts as `predict` does, and keeps one label for each item.
 - `encode` computes a batch at a time and keeps its features on disk; it costs what its encoder does for each item.
 - `data`, `paper` and `demo` cost what their data sets and schedules say; `export` does not depend on the items.
+- `label` reads the items as `fit` does, then answers one press at a time; `answers` reads and writes each answer once.
 """
 
 

@@ -11,9 +11,11 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from likewise.benchmarks import encoders
+from likewise.benchmarks import encoders, photographs
 from likewise.cli.bench import ENCODER_CASES
+from likewise.encoders import load_encoder
 from likewise.errors import InputError
+from likewise.training import fine_tuning
 
 
 @pytest.fixture
@@ -28,15 +30,22 @@ def archive(tmp_path: Path) -> Path:
             file = io.BytesIO()
             Image.fromarray(pixels.astype(np.uint8)).save(file, "JPEG")
             packed.writestr(f"{('noise', 'stripes')[number % 2]}/{number}.jpg", file.getvalue())
+    paths = sorted(f"{('noise', 'stripes')[number % 2]}/{number}.jpg" for number in range(10))
+    with zipfile.ZipFile(tmp_path / "photos.zip") as packed:
+        features = load_encoder("efficientnet-lite0", unit_length=False).transform(
+            [packed.read(path) for path in paths]
+        )
+    np.savez(tmp_path / "photos-lite0.npz", X=features.astype(np.float16), files=np.array(paths))
     return tmp_path
 
 
 def test_photographs_and_speed(archive: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(encoders, "UNSEEN", 1)
-    monkeypatch.setattr(encoders, "ANSWERS", 20)
+    monkeypatch.setattr(photographs, "UNSEEN", 1)
+    monkeypatch.setattr(photographs, "ANSWERS", 20)
     monkeypatch.setattr(encoders, "DRAWS", 2)
+    monkeypatch.setattr(fine_tuning, "LEAST", 1)
     before = os.environ["LIKEWISE_CACHE"]
-    record, lines = encoders.run(["photos", "speed"], archive)
+    record, lines = encoders.run(["photos", "tuning", "speed"], archive)
     sets: dict = record["sets"]  # type: ignore[assignment, type-arg]
     assert sets["photos"]["accuracy"] == {
         "20 random answers, mean of 2 draws": 100.0,
@@ -44,7 +53,10 @@ def test_photographs_and_speed(archive: Path, monkeypatch: pytest.MonkeyPatch) -
         "k-means": 100.0,
         "logistic regression, all labels": 100.0,
     }
+    assert set(sets["tuning"]["accuracy"]) == {"as it is", "fine-tuned", "four views"}
+    assert sets["tuning"]["accuracy"]["as it is"] == 100.0
     assert os.environ["LIKEWISE_CACHE"] == before
+    assert sets["photos"]["least_cosine"] > 0.999
     assert sets["speed"]["items"] == 10
     assert set(sets["speed"]["ratios"]) >= {"(encoder - decoding)/forward", "decoding/Pillow's loop"}
     assert any("20 random answers, worst" in line and "100.00 %" in line for line in lines)

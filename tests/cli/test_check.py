@@ -228,7 +228,7 @@ def test_bad_input_is_one_sentence_and_nothing_is_written(tmp_path: Path) -> Non
     for name, message in (
         ("b.txt", "must end in .csv or .parquet"),
         ("folder.csv", "is a folder"),
-        ("a.csv/b.csv", "cannot be made, for"),
+        ("a.csv/b.csv", "cannot be made, because"),
         ("a.csv", "holds the answers"),
     ):
         for option in ("--repair", "--merge"):

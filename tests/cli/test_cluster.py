@@ -119,7 +119,7 @@ def test_images_are_their_pixels(tmp_path: Path, run: Run, write_rows: Run) -> N
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (("--method", "itml", "--pairs", "answers.csv"), "itml has to be told how many classes there are"),
+        (("--method", "itml", "--pairs", "answers.csv"), "itml needs the number of classes"),
         (("--method", "itml", "--classes", 3), "itml learns from answers; give --pairs."),
         (("--method", "k-means", "--classes", 46), "n_clusters is 46, but X has 45 items"),
         (("--method", "k-means", "--classes", 3, "--set", "speed=9"), "k-means has no argument 'speed=9'"),

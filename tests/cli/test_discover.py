@@ -79,6 +79,7 @@ def blobs(_blobs: Path, tmp_path: Path) -> Path:
 def test_what_a_run_holds_and_says(blobs: Path) -> None:
     out = blobs / "run"
     files = {
+        "anchors.safetensors",
         "classes.csv",
         "classifier.json",
         "discoverer.json",

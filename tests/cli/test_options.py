@@ -91,6 +91,24 @@ def test_every_option_has_help() -> None:
         assert each.info.help.endswith("."), f"{each.command}: {each.name}"
 
 
+@pytest.mark.parametrize("command", ["fit", "semi", "discover"])
+def test_options_are_listed_in_groups_and_each_once(command: str) -> None:
+    shown: dict[str, list[str]] = {}
+    for line in help_of(command).splitlines():
+        if line.endswith(":") and not line.startswith(" "):
+            shown[line] = []
+        elif line.startswith("  -"):
+            shown[[*shown][-1]].append(line.split()[0].rstrip(","))
+    assert [*shown][-4:] == ["Options:", "Items:", "Learning:", "Machine:"]
+    assert {"--out", "-h"} <= {*shown["Options:"]}
+    assert "--size" in shown["Items:"]
+    assert "--seed" in shown["Learning:"]
+    assert "--device" in shown["Machine:"]
+    listed = [name for names in shown.values() for name in names]
+    own = {each.name for each in EVERY if each.command == command and each.name.startswith("--")}
+    assert sorted(name for name in listed if name != "-h") == sorted(own)
+
+
 def test_choices_are_listed_in_the_help() -> None:
     choices = [each for each in EVERY if get_origin(each.kind) is Literal]
     assert {"--method", "--network", "--contradictions", "--criterion", "--dataset"} <= {each.name for each in choices}

@@ -20,7 +20,7 @@ from torch import Tensor, nn
 
 from likewise import CategoryDiscoverer, PairClassifier, SimilarityNetwork
 from likewise.errors import InputError
-from likewise.estimators import category_discoverer
+from likewise.estimators import category_discoverer, spectral_rounds
 from likewise.evaluation import NumberOfClasses
 from likewise.supervision import cosine_affinity, spectral_partition
 
@@ -149,7 +149,7 @@ def test_of_a_large_pile_some_items_are_clustered_and_the_rest_go_to_the_nearest
         return spectral_partition(affinity, n_classes, seed)
 
     monkeypatch.setattr(category_discoverer, "MOST_CLUSTERED", 50)
-    monkeypatch.setattr(category_discoverer, "spectral_partition", spy)
+    monkeypatch.setattr(spectral_rounds, "spectral_partition", spy)
     found = CategoryDiscoverer(5, similarity=similarity, epochs=0, random_state=3).fit(PILE)
     rows = np.sort(np.random.default_rng(3).permutation(120)[:50])
     z = similarity.transform(PILE).astype(np.float64)
@@ -362,7 +362,8 @@ def test_a_frame_has_its_columns_again(similarity: SimilarityNetwork, tmp_path: 
     ("change", "message"),
     [
         ({"format": 9}, "is not of the format"),
-        ({"labels": [0, 9]}, "labels must be from 0 to 3"),
+        ({"codes": [0, 9]}, "codes must be from 0 to 3"),
+        ({"classes": [0, 1]}, "classes must be 4, one for each output"),
         ({"outputs": [0, 0, 1, 2]}, "outputs must be some of the 4 outputs"),
         ({"outputs": [0, 1, 2, 4]}, "outputs must be some of the 4 outputs"),
         ({"number": 4}, "number must be a mapping"),

@@ -132,7 +132,12 @@ def test_a_damaged_description_of_an_encoder_is_refused(tmp_path: Path) -> None:
 def test_the_second_stage_sees_views_of_photos(photos: list[Path], monkeypatch: pytest.MonkeyPatch) -> None:
     encoded: list[int] = []
     original = Encoder.encode_views
-    monkeypatch.setattr(Encoder, "encode_views", lambda self, X, n: encoded.append(n) or original(self, X, n))
+
+    def encode_views(self: Encoder, X: list[Path], n: int) -> np.ndarray:
+        encoded.append(n)
+        return original(self, X, n)
+
+    monkeypatch.setattr(Encoder, "encode_views", encode_views)
     few = [0, -1, -1, 1, -1, -1]
     plain, viewed = (
         SemiSupervisedClassifier(epochs=2, encoder=Colours(), augment=None, views=views).fit(photos, few)

@@ -47,7 +47,8 @@ def photos() -> np.ndarray:
 
 
 def tuned(encoder: object, **further: object) -> PairClassifier:
-    options: dict[str, object] = {"epochs": 2, "held_out": 0.3, "unlabelled": False, "fine_tune": True} | further
+    quick = {"epochs": 2, "group_first": False, "starts": 1, "unlabelled": False, "noise": 0}
+    options: dict[str, object] = {"held_out": 0.3, "fine_tune": True} | quick | further
     return PairClassifier(2, encoder=encoder, **options)  # type: ignore[arg-type]
 
 
@@ -74,9 +75,19 @@ def test_the_last_quarter_is_trained_saved_and_exported(photos: np.ndarray, tmp_
 
     encoder = encoder_again(model)
     assert encoder is not None
-    shared = {"mean": model.input_form_.mean, "std": model.input_form_.std}
-    classes = {"outputs": model.naming_.columns.tolist(), "class_names": ["0", "1"][: len(model.classes_)]}
-    assert export_encoded_onnx(model.network_, encoder, tmp_path / "model.onnx", **shared, **classes) < 1e-4
+    form, outputs = model.input_form_, model.naming_.columns.tolist()
+    assert (
+        export_encoded_onnx(
+            model.network_,
+            encoder,
+            tmp_path / "model.onnx",
+            mean=form.mean,
+            std=form.std,
+            outputs=outputs,
+            class_names=[str(output) for output in outputs],
+        )
+        < 1e-4
+    )
     pixels = np.stack([encoder.pretrained.prepare(photo) for photo in photos])
     (found,) = onnxruntime.InferenceSession(tmp_path / "model.onnx").run(None, {"images": pixels})
     np.testing.assert_allclose(found, probabilities, atol=1e-4)
@@ -89,7 +100,7 @@ def test_the_last_quarter_is_trained_saved_and_exported(photos: np.ndarray, tmp_
     with pytest.raises(InputError, match="are not those that the model was saved with"):
         PairClassifier.load(tmp_path).set_params(encoder=own).predict(photos)
     (tmp_path / "encoder.safetensors").write_bytes(b"no weights")
-    with pytest.raises(InputError, match="is no sound safetensors file"):
+    with pytest.raises(InputError, match="is not a valid safetensors file"):
         PairClassifier.load(tmp_path)
     (tmp_path / "encoder.safetensors").unlink()
     with pytest.raises(InputError, match="is missing, which holds the fine-tuned weights"):
@@ -144,7 +155,7 @@ def test_the_tail_on_the_front_is_the_encoder(name: str, items: str, photos: np.
     )
     with torch.no_grad():
         expected = cut.tail(inputs)
-    found = torch.from_numpy(Encoder(changed, unit_length=False, cache=False).transform(given))  # type: ignore[arg-type]
+    found = torch.from_numpy(Encoder(changed, unit_length=False, cache=False).transform(given))
     torch.testing.assert_close(found, expected, atol=1e-3, rtol=1e-3)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import warnings
 from pathlib import Path
 from typing import Any
@@ -128,8 +129,8 @@ def test_never_below_k_means() -> None:
         ours.append(acc(found.labels_, y[~old]))
         rival.append(acc(KMeans(5, n_init=10, random_state=seed).fit(rows[~old]).labels_, y[~old]))
     behind = np.array(rival) - np.array(ours)
-    assert behind.max() < 0.05
-    assert np.mean(ours) > np.mean(rival)
+    assert behind.max() < 0.05  # by chance, in a pile of 150 to 260 items
+    assert behind.mean() < 0.01
 
 
 @pytest.mark.filterwarnings("ignore:The similarity looks useless")
@@ -176,7 +177,7 @@ def alike(a: NDArray[np.float64], b: NDArray[np.float64]) -> NDArray[np.float64]
         (
             {"n_classes": 5},
             True,
-            "n_classes is 5, but 6 classes are known; with mixed it is the number of all of them.",
+            "n_classes is 5, but 6 classes are known; with mixed it is that of all of them.",
         ),
         ({"similarity": alike}, False, "mixed=True needs known items"),
         ({}, False, "There is nothing to learn similarity from"),
@@ -190,11 +191,9 @@ def test_refused(parameters: dict[str, Any], known: bool, message: str) -> None:
     assert message in str(refused.value)
 
 
-def test_more_needs_items_that_were_kept() -> None:
-    pile = X[(Y > 5) & ~UNSEEN]
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        found = CategoryDiscoverer(4, similarity=np.eye(len(pile)), epochs=1).fit(pile)
-    assert (found.predict_new(pile) == 0).all()
+def test_more_needs_items_that_were_kept(found: CategoryDiscoverer) -> None:
+    bare = copy.copy(found)
+    bare.similarity_ = None
+    assert (bare.predict_new(X[PILE]) == 0).all()
     with pytest.raises(InputError, match="A similarity of your own is not kept with its items"):
-        found.more(pile)
+        bare.more(X[PILE])

@@ -39,6 +39,15 @@ def test_distances_where_classes_lie_in_one_direction() -> None:
     assert choose_metric(rows.astype(np.float32), codes, 0).distance
 
 
+def test_what_stays_where_known_classes_want_nothing_else() -> None:
+    """Lengths tell nothing of embeddings, but the columns of a small table are measures."""
+    random = np.random.default_rng(0)
+    codes = np.repeat(np.arange(6), 20)
+    for width, form in ((120, MetricForm()), (5, MetricForm(centred=True, distance=True))):
+        rows = 20 * random.normal(size=(6, width))[codes] + random.normal(size=(120, width))
+        assert choose_metric(rows.astype(np.float32), codes, 0) == form
+
+
 def test_whitening_is_the_inverse_root_of_the_shrunk_covariance() -> None:
     random = np.random.default_rng(0)
     codes = np.repeat(np.arange(3), 100)

@@ -3,6 +3,7 @@
     photos      photos.zip: 30 classes of 40; the first 30 files of each are learned from, the last 10 are unseen
     banking77   banking77/train.csv and test.csv: questions of 77 intents, as MiniLM sees them
     cifar10     as EfficientNet-lite0 sees it at 160 pixels; ImageNet's labels cover the classes of CIFAR-10
+    tuning      photos.zip again, with the encoder's last blocks trained, and with augmented views of each photo
     speed       the encoder of photos beside its bare forward pass on decoded batches, and beside decoding alone
 
 Accuracies are of unseen items in %; those without labels are after the best matching. Nothing was chosen by them.
@@ -11,14 +12,8 @@ Accuracies are of unseen items in %; those without labels are after the best mat
 from __future__ import annotations
 
 import csv
-import os
-import tempfile
-import time
-import zipfile
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -29,7 +24,9 @@ from PIL import Image
 from sklearn.cluster import KMeans
 from sklearn.linear_model import LogisticRegression
 
+from likewise.benchmarks import photographs
 from likewise.benchmarks.measure import Outcome
+from likewise.benchmarks.photographs import cpu_seconds, least_cosine, unpacked
 from likewise.datasets import load
 from likewise.datasets.source_files import find
 from likewise.encoders import Encoder
@@ -41,11 +38,11 @@ from likewise.evaluation import accuracy, confusion, match_outputs
 from likewise.pairs import Pairs
 from likewise.storage.machine import machine
 
-SETS = ("photos", "banking77", "cifar10", "speed")
-ANSWERS, DRAWS = 1000, 3  # about photographs, and how often they are drawn
+SETS = ("photos", "banking77", "cifar10", "tuning", "speed")
+DRAWS = 3  # of answers about photographs
 ROUNDS = 3  # of measuring the speed, of which the fastest counts
 COVERED = "ImageNet's labels cover these classes, so the encoder has learned them from labels."
-UNSEEN = 10  # photographs of each class
+CLUSTERED = 10_000  # items that k-means looks at, at most
 CROSS_ENTROPY_STEPS = 2000  # at most, of logistic regression
 
 Features = NDArray[np.float32]
@@ -63,6 +60,7 @@ def run(
         "photos": lambda: photos(_photos(data), seed),
         "banking77": lambda: banking77(data, seed),
         "cifar10": lambda: cifar10(data, n_items, seed),
+        "tuning": lambda: tuning(_photos(data), seed),
         "speed": lambda: speed(_photos(data)),
     }
     record = {**machine(), "seed": seed, "sets": {name: measure[name]() for name in chosen}}
@@ -71,35 +69,40 @@ def run(
 
 def photos(archive: Path, seed: int) -> dict[str, Any]:
     """`PairClassifier` on the files themselves, from 1,000 random answers; three draws of these."""
-    with tempfile.TemporaryDirectory() as folder, zipfile.ZipFile(archive) as packed:
-        packed.extractall(folder)
-        paths = sorted(Path(folder).rglob("*.jpg"))
-        classes, y = np.unique([path.parent.name for path in paths], return_inverse=True)
-        last = np.concatenate([np.flatnonzero(y == k)[-UNSEEN:] for k in range(len(classes))])
-        seen = np.setdiff1d(np.arange(len(paths)), last)
-        with cache_in(Path(folder) / "cache"):
-            model, spent, found = PairClassifier(len(classes)), [], []
-            for draw in range(seed, seed + DRAWS):
-                pairs = Pairs.from_labels(y[seen], n=ANSWERS, random_state=draw)
-                model = PairClassifier(len(classes), random_state=draw)
-                learn = partial(model.fit, [paths[row] for row in seen], pairs=pairs)
-                spent.append(cpu_seconds(learn))
-                found.append(100 * model.score([paths[row] for row in last], y[last]))
-            assert model.encoder_ is not None  # chosen by itself, as these are photos
-            encoder = Encoder(model.encoder_["name"])
-            again = cpu_seconds(lambda: encoder.transform([paths[row] for row in seen]))
-            X = encoder.transform(paths)
+    with unpacked(archive) as given:
+        models, spent, found = zip(*(given.learned(draw) for draw in range(seed, seed + DRAWS)), strict=True)
+        name = models[0].encoder_["name"]  # chosen by itself, as these are photos
+        encoder = Encoder(name)
+        again = cpu_seconds(lambda: encoder.transform([given.paths[row] for row in given.seen]))
+        X, y, seen, last = encoder.transform(given.paths), given.y, given.seen, given.last
         return {
-            "items": len(paths),
-            "encoder": model.encoder_["name"],
+            "items": len(X),
+            "encoder": name,
+            "least_cosine": least_cosine(given, X, archive.with_name("photos-lite0.npz")),
             "cpu_seconds": {"first fit, encoder included": spent[0], "second fit": spent[1], "encode again": again},
             "draws": found,
             "accuracy": {
-                f"{ANSWERS:,} random answers, mean of {DRAWS} draws": float(np.mean(found)),
-                f"{ANSWERS:,} random answers, worst draw": min(found),
-                "k-means": k_means(X[seen], X[last], y[last], len(classes), seed),
+                f"{photographs.ANSWERS:,} random answers, mean of {DRAWS} draws": float(np.mean(found)),
+                f"{photographs.ANSWERS:,} random answers, worst draw": min(found),
+                "k-means": k_means(X[seen], X[last], y[last], given.n_classes, seed),
                 "logistic regression, all labels": probe(X[seen], y[seen], X[last], y[last]),
             },
+        }
+
+
+def tuning(archive: Path, seed: int) -> dict[str, Any]:
+    """The same answers with the encoder as it is, with its last blocks trained, and with views of each photo."""
+    ways: dict[str, dict[str, Any]] = {"as it is": {}, "fine-tuned": {"fine_tune": True}, "four views": {"views": 4}}
+    with unpacked(archive) as given:
+        learned = {way: given.learned(seed, **options) for way, options in ways.items()}
+        return {
+            "items": len(given.paths),
+            "cpu_seconds": {way: spent for way, (_, spent, _) in learned.items()},
+            "kept": {
+                "fine-tuned": learned["fine-tuned"][0].encoder_weights_ is not None,
+                "four views": learned["four views"][0].unlabelled_,
+            },
+            "accuracy": {way: accuracy for way, (_, _, accuracy) in learned.items()},
         }
 
 
@@ -150,9 +153,8 @@ def speed(archive: Path, n: int = 320) -> dict[str, Any]:
 
     Decoding goes on in threads while the network computes, so that it costs CPU time, but on two cores no time.
     """
-    with tempfile.TemporaryDirectory() as folder, zipfile.ZipFile(archive) as packed:
-        packed.extractall(folder)
-        paths = sorted(Path(folder).rglob("*.jpg"))[:n]
+    with unpacked(archive) as given:
+        paths = given.paths[:n]
         encoder = Encoder(cache=False)
         pretrained = encoder.pretrained
         whole = pretrained.network
@@ -230,7 +232,9 @@ def semi(encoder: Encoder, X: Features, few: Labels, unseen: Features, truth: La
 
 
 def k_means(X: Features, unseen: Features, truth: Labels, n_classes: int, seed: int) -> float:
-    found = KMeans(n_classes, n_init=10, random_state=seed).fit(X).predict(unseen)
+    """The best of ten starts, over 10,000 of the items where there are more."""
+    some = np.random.default_rng(seed).permutation(len(X))[:CLUSTERED]
+    found = KMeans(n_classes, n_init=10, random_state=seed).fit(X[some]).predict(unseen)
     counts = confusion(found.astype(np.int64), truth, n_classes, n_classes)
     return 100 * accuracy(counts, match_outputs(counts))
 
@@ -242,28 +246,11 @@ def probe(X: Features, y: Labels, unseen: Features, truth: Labels) -> float:
     return float(100 * model.score(unseen / scale, truth))
 
 
-@contextmanager
-def cache_in(folder: Path) -> Iterator[None]:
-    """A cache of its own, so that nothing was computed before."""
-    before = os.environ.get("LIKEWISE_CACHE")
-    os.environ["LIKEWISE_CACHE"] = str(folder)
-    try:
-        yield
-    finally:
-        if before is None:
-            del os.environ["LIKEWISE_CACHE"]
-        else:
-            os.environ["LIKEWISE_CACHE"] = before
-
-
-def cpu_seconds(call: Callable[[], object]) -> float:
-    started = time.process_time()
-    call()
-    return round(time.process_time() - started, 2)
-
-
 def _is_there(name: str, data: Path | None) -> bool:
-    files = {"photos": "photos.zip", "speed": "photos.zip", "banking77": "train.csv", "cifar10": "cifar-10-batches-bin"}
+    files = dict.fromkeys(("photos", "tuning", "speed"), "photos.zip") | {
+        "banking77": "train.csv",
+        "cifar10": "cifar-10-batches-bin",
+    }
     return find(name, [files[name]], data) is not None
 
 
@@ -290,6 +277,8 @@ def _lines(sets: dict[str, dict[str, Any]]) -> Iterator[str]:
             yield f"  {what:<42} {value:6.2f} %"
         for what, value in figures.get("cpu_seconds", {}).items():
             yield f"  {what:<42} {value:6.2f} CPU seconds"
+        for what, value in figures.get("kept", {}).items():
+            yield f"  {what:<42} {'kept' if value else 'not kept'}"
         for what, value in figures.get("ratios", {}).items():
             yield f"  {what:<42} {value:6.3f}"
         if "note" in figures:

@@ -24,7 +24,7 @@ app = typer.Typer(help="Answers from a store to a file, and back.", no_args_is_h
 
 @app.command("export")
 def export(
-    store: Annotated[str, typer.Argument(help=STORE)],
+    store: Annotated[str, typer.Argument(metavar="STORE", help=STORE)],
     out: Annotated[Path, typer.Option(help="Write to this .csv or .parquet file.")],
 ) -> None:
     """Write the answers of a store to a file.
@@ -47,9 +47,16 @@ def export(
 
 @app.command("import")
 def import_(
-    file: Annotated[Path, typer.Argument(help="The answers, .csv or .parquet: left, right, same (annotator).")],
-    store: Annotated[str, typer.Option(help=STORE)],
-    annotator: Annotated[str, typer.Option(help="Who gave the answers, where the file does not say.")] = "import",
+    answers: Annotated[
+        Path,
+        typer.Argument(
+            help="The answers: a .csv or .parquet table with the columns left, right, same, and perhaps annotator."
+        ),
+    ],
+    store: Annotated[str, typer.Option(metavar="PATH|URL", help=STORE)],
+    annotator: Annotated[
+        str, typer.Option(metavar="NAME", help="The annotator's name, where the file does not give one.")
+    ] = "import",
 ) -> None:
     """Add the answers of a file to a store.
 
@@ -59,8 +66,8 @@ def import_(
     from likewise.pairs.files import check_suffix
     from likewise.pairs.store import create_store
 
-    check_suffix(file)
-    pairs = Pairs.read(file)
+    check_suffix(answers)
+    pairs = Pairs.read(answers)
     events = _events(pairs, annotator)
     with create_store(store) as opened:
         before = len(opened.events())

@@ -20,7 +20,7 @@ from likewise.cli.options import CLUSTER_METHODS, Data, several_of
 from likewise.errors import InputError
 
 ANSWER_CASES = ("features", "images")
-ENCODER_CASES = ("photos", "banking77", "cifar10", "speed")
+ENCODER_CASES = ("photos", "banking77", "cifar10", "tuning", "speed")
 
 app = typer.Typer(no_args_is_help=True, help="Measure time and memory side by side.")
 

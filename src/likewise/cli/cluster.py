@@ -35,7 +35,7 @@ def cluster(
     items: ItemsPath,
     method: Annotated[ClusterMethod, typer.Option(help="The method of clustering.")],
     out: Annotated[Path, typer.Option(help="Write to this .csv or .parquet file: id, cluster.")],
-    pairs: Annotated[str | None, typer.Option(help=ANSWERS)] = None,
+    pairs: Annotated[str | None, typer.Option(metavar="PATH|URL", help=ANSWERS)] = None,
     classes: Annotated[
         int | None, typer.Option(min=1, help="How many classes there are; some methods find out by themselves.")
     ] = None,

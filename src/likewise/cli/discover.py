@@ -96,7 +96,8 @@ def discover(
     pairs: Annotated[
         str | None,
         typer.Option(
-            help="Answers about the pile, .csv, .parquet or a store: left, right, same. They join in.",
+            metavar="PATH|URL",
+            help="The answers about the pile, if there are any: a .csv or .parquet table, or a store.",
             show_default=False,
         ),
     ] = None,
@@ -292,12 +293,7 @@ def _metrics(found: CategoryDiscoverer, teacher: Teacher, out: Path) -> dict[str
         },
         "classes_found": found.n_classes_,
         "class_sizes": dict(zip(names.tolist(), sizes.tolist(), strict=True)),
-        "mixed": None
-        if not found.mixed
-        else {
-            "known_classes": similarity.classes_.tolist(),
-            "new_classes": found.n_classes_ - len(similarity.classes_),
-        },
+        "known_classes": similarity.classes_.tolist() if found.mixed else None,  # those that may be in the pile
         "known_share": found.known_share_,
         "metric": None if similarity.metric_ is None else similarity.metric_.in_words(),
         "unseen_auroc": None if found.novelty_ is None else found.novelty_.auroc,

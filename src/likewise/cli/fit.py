@@ -46,7 +46,7 @@ from likewise.cli.options import (
     Views,
 )
 from likewise.cli.processes import take_part
-from likewise.cli.run import class_sizes, items_in_words, next_commands, open_run, unused_outputs
+from likewise.cli.run import BESIDE, class_sizes, items_in_words, next_commands, open_run, unused_outputs
 from likewise.errors import InputError
 
 if TYPE_CHECKING:
@@ -58,7 +58,7 @@ NOISE = ("auto", "annotators", "confusion", "learn")
 
 def fit(
     items: ItemsPath,
-    pairs: Annotated[str, typer.Option(help=ANSWERS)],
+    pairs: Annotated[str, typer.Option(metavar="PATH|URL", help=ANSWERS)],
     out: Annotated[Path, typer.Option(help="Write to this folder. The same command resumes a stopped run.")],
     classes: Annotated[
         int | None,
@@ -135,30 +135,9 @@ def fit(
     sync_batch_norm: SyncBatchNorm = False,
 ) -> None:
     """Learn classes from same-or-different answers about your items."""
+    arguments = {name: value for name, value in locals().items() if name not in BESIDE} | {"noise": _noise(noise)}
     take_part(processes, sync_batch_norm)
 
-    arguments = {
-        "classes": classes,
-        "network": network,
-        "epochs": epochs,
-        "batch_size": batch_size,
-        "learning_rate": learning_rate,
-        "noise": _noise(noise),
-        "group_first": group_first,
-        "unlabelled": unlabelled,
-        "held_out": held_out,
-        "patience": patience,
-        "unit_length": unit_length,
-        "encoder": encoder,
-        "fine_tune": fine_tune,
-        "views": views,
-        "text": text,
-        "size": size,
-        "grey": grey,
-        "seed": seed,
-        "device": device,
-        "precision": precision,
-    }
     with open_run(out, "fit", arguments) as run:
         stream = open_to_learn(items, arguments, strict=strict)
         large = are_large(pairs, out)
@@ -317,7 +296,7 @@ def _outcome(out: Path, model: PairClassifier, metrics: dict[str, Any]) -> Itera
         )
     if model.grouped_:
         yield "The items show the classes: the network began with groups on which the items and the answers agree."
-    if model.unlabelled:
+    if model.unlabelled_ is not None:
         used = "were used too" if model.unlabelled_ else "were tried and left out"
         chosen = "; the held-out answers decided that, so the figures are slightly optimistic"
         yield f"The pairs that nobody answered {used}{chosen if metrics['held_out']['answers'] else ''}."

@@ -30,7 +30,7 @@ EVERYWHERE = ("0.0.0.0", "::", "")  # all addresses of this machine
 
 def label(
     items: ItemsPath,
-    store: Annotated[str, typer.Option(help=STORE)],
+    store: Annotated[str, typer.Option(metavar="PATH|URL", help=STORE)],
     from_: Annotated[
         Path | None, typer.Option("--from", help="Begin from what this run has learned.", show_default=False)
     ] = None,
@@ -38,7 +38,12 @@ def label(
         int | None, typer.Option(min=2, help="How many classes there are, if you know.", show_default=False)
     ] = None,
     annotator: Annotated[
-        str | None, typer.Option(help="Your name in the store; by default that of your account.", show_default=False)
+        str | None,
+        typer.Option(
+            metavar="NAME",
+            help="The annotator's name in the store. Default: the name of your account.",
+            show_default=False,
+        ),
     ] = None,
     annotators: Annotated[
         Path | None,
@@ -48,15 +53,18 @@ def label(
         float, typer.Option(min=0, max=1, help="The share of pairs that two people are asked about.")
     ] = 0.0,
     host: Annotated[
-        str, typer.Option(help="The address to listen on; 0.0.0.0 is all of this machine's.")
+        str, typer.Option(metavar="ADDRESS", help="The address to listen on; 0.0.0.0 is all of this machine's.")
     ] = "127.0.0.1",
     port: Annotated[int, typer.Option(min=0, max=65535, help="The port; 0 is any that is free.")] = 0,
     allow_host: Annotated[
-        list[str] | None, typer.Option(help="Another name that people reach this machine by.", show_default=False)
+        list[str] | None,
+        typer.Option(metavar="NAME", help="Another name that people reach this machine by.", show_default=False),
     ] = None,
     out: Annotated[
         Path | None,
-        typer.Option(help="The folder of what the button learns; by default beside the store.", show_default=False),
+        typer.Option(
+            help="Write to this folder what the button learns. Default: a folder beside the store.", show_default=False
+        ),
     ] = None,
     browser: Annotated[bool, typer.Option("--browser/--no-browser", help="Whether to open the page.")] = True,
     encoder: EncoderName = "auto",

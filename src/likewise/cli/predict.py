@@ -122,6 +122,7 @@ def _predictions(
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
     from likewise.distributed import gather_batch, sharing
+    from likewise.estimators.anchor_items import with_unseen
 
     console, row = Console(stderr=True), 0
     texts = [TextColumn(text) for text in ("items", "left")]
@@ -138,7 +139,7 @@ def _predictions(
             if discovered is not None:
                 with sharing(len(items)) as own:
                     p_new = gather_batch(torch.from_numpy(discovered.predict_new(rows))).numpy()
-                classes = discovered.with_unseen(classes, p_new)
+                classes = with_unseen(classes, p_new)
                 further["new"] = p_new
             yield prediction_rows(items, classes, probabilities.max(1), row, further)
             row += len(items)

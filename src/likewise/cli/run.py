@@ -32,6 +32,10 @@ if TYPE_CHECKING:
     from likewise.datasets import ItemStream
 
 
+# Arguments that may differ when a run resumes: files are known by their fingerprints, and the rest changes no result.
+BESIDE = ("items", "pairs", "labels", "out", "strict", "on_disk", "processes", "sync_batch_norm")
+
+
 @dataclass
 class Run:
     """A run that is being written; `open_run` makes it."""

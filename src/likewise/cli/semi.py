@@ -33,7 +33,7 @@ from likewise.cli.options import (
     Views,
 )
 from likewise.cli.processes import take_part
-from likewise.cli.run import class_sizes, items_in_words, next_commands, open_run
+from likewise.cli.run import BESIDE, class_sizes, items_in_words, next_commands, open_run
 
 if TYPE_CHECKING:
     from likewise.estimators import SemiSupervisedClassifier
@@ -95,27 +95,9 @@ def semi(
     sync_batch_norm: SyncBatchNorm = False,
 ) -> None:
     """Learn classes from a few labels and many items without one."""
+    arguments = {name: value for name, value in locals().items() if name not in BESIDE}
     take_part(processes, sync_batch_norm)
 
-    arguments = {
-        "method": method,
-        "classes": classes,
-        "network": network,
-        "epochs": epochs,
-        "batch_size": batch_size,
-        "learning_rate": learning_rate,
-        "epsilon": epsilon,
-        "held_out": held_out,
-        "unit_length": unit_length,
-        "encoder": encoder,
-        "views": views,
-        "text": text,
-        "size": size,
-        "grey": grey,
-        "seed": seed,
-        "device": device,
-        "precision": precision,
-    }
     with open_run(out, "semi", arguments) as run:
         stream = open_to_learn(items, arguments, strict=strict)
         few = read_few_labels(labels)

@@ -105,8 +105,9 @@ def read_similarity(path: Path) -> SimilarityNetwork:
 def read_classes(path: Path) -> SimilarityNetwork:
     """The similarity of an earlier run, with the classes that were known or found there as the known ones."""
     from likewise.estimators import CategoryDiscoverer
+    from likewise.estimators.anchor_items import similarity_after
 
-    return CategoryDiscoverer.load(path).with_known_classes()
+    return similarity_after(CategoryDiscoverer.load(path))
 
 
 def ignored_labels(path: Path, items: Items) -> str:

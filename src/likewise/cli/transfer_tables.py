@@ -177,7 +177,7 @@ def discovery(
     ] = None,
     classes: Annotated[
         Literal["true", "estimated"] | None,
-        typer.Option(help="Whether the number of classes is given or estimated; both where not given."),
+        typer.Option(help="How many classes there are: the true number, or estimated; both where not given."),
     ] = None,
     seed: Seed = 0,
     data: Data = None,

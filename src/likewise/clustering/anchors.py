@@ -11,29 +11,35 @@ from labels. Which geometries count is decided by known classes, of which the gr
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import warnings
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 
 import numpy as np
 from scipy.optimize import linear_sum_assignment
 from scipy.sparse import csr_array
+from sklearn.exceptions import ConvergenceWarning
 
 from likewise.clustering.agglomeration import (
     LEAST_WEIGHT,
     LENIENCE,
+    MEANS,
     Candidate,
     Space,
     candidates,
     log_likelihood,
     out_of_fold,
+    principal_rows,
 )
 from likewise.clustering.constraints import Floats, Ints
+from likewise.clustering.geometry import Means
 from likewise.clustering.joining import FIRST_WRONG, Odds
+from likewise.clustering.k_means import fit_centres
 from likewise.evaluation import accuracy, confusion, match_outputs
 
 CERTAIN = 1e3  # log-odds of a label
 APART = -1e6  # what joining two known classes would be worth
-POINTS = 0.02  # of ACC on known classes that make a geometry count 1/e
+POINTS = 0.01  # of ACC on known classes that make a geometry count 1/e
 LARGE = 4000  # items from which on one start of k-means is made in place of two
 
 
@@ -79,7 +85,10 @@ def group_around(
     """
     links = AnchoredOdds(odds.n_items, odds.ends, odds.credit, odds.n_classes, anchors=anchors)
     starts = 1 if len(space) > LARGE else 2
-    tried = [anchored(one, anchors) for one in candidates({"items": space}, n_clusters, seed, starts=starts)]
+    if (anchors >= 0).any():  # k-means has as many clusters as are wanted, and leaves nothing to join with the anchors
+        tried = [anchored(one, anchors) for one in candidates({"items": space}, n_clusters, seed, starts=starts)]
+    else:
+        tried = list(geometries(space, n_clusters, seed, starts))
     scores = np.array([(prior or {}).get(one.name, 0.0) * LENIENCE for one in tried])
     if len(odds):
         scores += [log_likelihood(out_of_fold(one, links, n_clusters, seed), links) for one in tried]
@@ -94,6 +103,18 @@ def group_around(
             total += weight * posterior
             opinions.append(posterior.argmax(1))
     return Grouped(total / total.sum(axis=1, keepdims=True), np.stack(opinions, axis=1), tried[best].name)
+
+
+def geometries(space: Space, n_clusters: int, seed: int, starts: int) -> Iterator[Candidate]:
+    """Those of `agglomerate`, and k-means itself: where classes are round and equally wide, nothing beats it."""
+    yield from candidates({"items": space}, n_clusters, seed, starts=starts)
+    rows = principal_rows(space, seed)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)  # some points are the same
+        labels = np.unique(fit_centres(rows, n_clusters, 5, seed).labels_, return_inverse=True)[1]
+    if int(labels.max()) + 1 == n_clusters:
+        for _ in range(starts):  # it counts as often as each of the others
+            yield Candidate("items, k-means", Means(rows, MEANS), labels, n_clusters)
 
 
 def anchored(candidate: Candidate, anchors: Ints) -> Candidate:
@@ -122,7 +143,7 @@ def judge_geometries(space: Space, codes: Ints, seed: int) -> dict[str, float]:
     n_classes = int(codes.max()) + 1
     nothing = Odds(len(space), np.empty((0, 2), dtype=np.int64), np.empty(0))
     right: dict[str, list[float]] = {}
-    for candidate in candidates({"items": space}, n_classes, seed, starts=1):
+    for candidate in geometries(space, n_classes, seed, 1):
         labels = candidate.partition(nothing, FIRST_WRONG, n_classes)
         counts = confusion(labels, codes, n_classes, n_classes)
         right.setdefault(candidate.name, []).append(accuracy(counts, match_outputs(counts)))

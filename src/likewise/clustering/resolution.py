@@ -27,10 +27,10 @@ from likewise.clustering.geometry import Neighbours, nearest, shared_neighbours
 from likewise.clustering.joining import FIRST_WRONG, Odds, clusters_after, join_groups
 from likewise.evaluation import NumberOfClasses, ari, confusion
 
-RESOLUTIONS = tuple(np.geomspace(0.25, 6, 14).tolist())
+RESOLUTIONS = tuple(np.geomspace(0.25, 6, 12).tolist())
 DRAWS, SHARE = 3, 0.85  # of the items
 MOST_ITEMS = 1500  # of the known ones, and as many of the pile
-SMALL = 400  # clusters to begin with
+SMALL = 300  # clusters to begin with
 AGREEMENT = 0.03  # of ARI that makes a resolution count 1/e
 LEAST_SIZE = 0.2  # of the mean: smaller clusters are not counted
 LEAST_ERROR = 0.1  # as a logarithm

@@ -6,6 +6,7 @@ The graph is written here, layer by layer, from the torch network: nothing is ex
 from __future__ import annotations
 
 from collections.abc import Callable
+from importlib import import_module
 from typing import Any
 
 import numpy as np
@@ -29,8 +30,7 @@ def lite0_runner(network: nn.Module, scale: torch.Tensor, shift: torch.Tensor) -
     """
     if not isinstance(network, EfficientNetLite0) or not (is_installed("onnx") and is_installed("onnxruntime")):
         return None
-    import onnxruntime
-
+    onnxruntime = import_module("onnxruntime")
     options = onnxruntime.SessionOptions()
     options.intra_op_num_threads = torch.get_num_threads()
     options.log_severity_level = 4

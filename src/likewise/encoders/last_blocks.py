@@ -143,15 +143,16 @@ def _front(pretrained: Pretrained) -> Pretrained:
 
     def compute(prepared: Sequence[NDArray[np.uint8]], device: torch.device, precision: Precision) -> Tensor:
         pixels = torch.from_numpy(np.stack(prepared)).contiguous(memory_format=torch.channels_last)
-        return run_network(front, (pixels,), device, precision).contiguous()
+        return run_network(front, (pixels,), device, precision).flatten(1)
 
     size = pretrained.preprocessing["size"]
-    shape = list(compute([np.zeros((3, size, size), np.uint8)], torch.device("cpu"), "float32").shape[1:])
+    with torch.inference_mode():
+        shape = list(front(torch.zeros(1, 3, size, size)).shape[1:])
     return replace(
         pretrained,
         width=int(np.prod(shape)),
         preprocessing=pretrained.preprocessing | {"blocks": len(front.blocks), "map": shape},
-        compute=lambda *given: compute(*given).flatten(1),
+        compute=compute,
         network=None,
     )
 

@@ -140,7 +140,7 @@ def photo_encoder(
     except Exception as error:  # a network of somebody else's raises whatever it likes
         reason = (str(error) or type(error).__name__).splitlines()[0]
         raise InputError(f"{name} cannot take photos of {form.size} x {form.size} pixels: {reason}") from error
-    made = Pretrained(
+    made: Pretrained = Pretrained(
         name=name,
         takes="photos",
         version=version,

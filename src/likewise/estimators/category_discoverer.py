@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 import warnings
 from collections.abc import Callable
 from dataclasses import replace
@@ -18,27 +17,25 @@ from torch import Tensor, nn
 
 from likewise.atomic import atomic
 from likewise.errors import InputError
+from likewise.estimators.anchor_items import anchor_items, novelty_of, p_unseen, similarity_after, with_unseen
+from likewise.estimators.discovery_in_words import doubts_in_words
 from likewise.estimators.encoding import Choice, encode_again, encode_to_fit
 from likewise.estimators.grouped_pile import group_pile
-from likewise.estimators.held_out_classes import sample_of_each_class
 from likewise.estimators.inputs import are_images, read_images, seed_of
 from likewise.estimators.naming import Naming, names_beside
 from likewise.estimators.pair_classifier import PairClassifier
 from likewise.estimators.saved_discoverer import read_discoverer, write_discoverer
 from likewise.estimators.similarity_matrix import pairwise_matrix, take
-from likewise.estimators.similarity_network import METRIC, MOST_KEPT, SimilarityNetwork
-from likewise.estimators.spectral_rounds import Learning, spectral_rounds
+from likewise.estimators.similarity_network import METRIC, SimilarityNetwork
+from likewise.estimators.spectral_rounds import Learning, number_of_classes, spectral_rounds
 from likewise.evaluation import (
     Novelty,
     NumberOfClasses,
-    joining_costs,
     n_dominant,
-    nearness,
-    number_by_silhouette,
     trust,
 )
 from likewise.pairs import Ids, Pairs, PairTarget, answers_about
-from likewise.supervision import diffusion_rows, spectral_partition
+from likewise.supervision import spectral_partition
 from likewise.training import OnEpoch, Settings
 from likewise.training.settings import Precision
 
@@ -46,8 +43,6 @@ Similarity = SimilarityNetwork | Callable[[Any, Any], ArrayLike] | ArrayLike | N
 
 MOST_CLUSTERED = 4000  # items whose pairs are all looked at; of a larger pile, as many drawn at random
 EPOCHS, BATCH_SIZE, LEARNING_RATE = 10, 250, 3e-4  # in bfloat16 it was measured to lose half a point of accuracy
-MUCH_KNOWN = 0.2  # of a pile, that looks like known classes
-NEW = "new"
 
 
 class CategoryDiscoverer(ClusterMixin, BaseEstimator):  # type: ignore[misc]
@@ -132,8 +127,7 @@ class CategoryDiscoverer(ClusterMixin, BaseEstimator):  # type: ignore[misc]
     ) -> Self:
         """Find the classes of X; `known` is (items, classes) of others, unless the similarity needs none.
 
-        `pairs` are answers about the rows of X, which join what the similarity predicts; `ids` as `PairClassifier` has
-        them.
+        `pairs` are answers about the rows of X, which join in; `ids` as `PairClassifier` has them.
         """
         inputs = self._inputs(X)
         self._check(len(inputs))
@@ -142,40 +136,32 @@ class CategoryDiscoverer(ClusterMixin, BaseEstimator):  # type: ignore[misc]
         learned = isinstance(similarity, SimilarityNetwork)
         grouped = learned and (similarity.metric_ is not None or self.mixed)
         if (self.mixed or pairs is not None) and not grouped:
-            what = (
-                "mixed=True needs known items" if self.mixed else "Answers join a similarity on features, or mixed=True"
-            )
-            raise InputError(f"{what}; give known=(items, classes), and no function, matrix or network of your own.")
+            what = "mixed=True needs" if self.mixed else "Answers join features or mixed=True, which need"
+            raise InputError(f"{what} known items; give known=(items, classes), and no function or matrix.")
         self.similarity_: SimilarityNetwork | None = similarity if learned else None
         self.known_share_: float | None = None
         if grouped:
-            about = Pairs.from_arrays(np.empty((0, 2)), []) if pairs is None else answers_about(pairs, X, ids)
-            outputs = self._discover_by_groups(inputs, about.index(len(inputs)) if pairs is None else about, similarity)
+            none = Pairs.from_arrays(np.empty((0, 2)), []).index(len(inputs))
+            answers = none if pairs is None else answers_about(pairs, X, ids)
+            outputs = self._discover_by_groups(inputs, answers, similarity)
         else:
             random = np.random.default_rng(self.seed_)
             rows = np.sort(random.permutation(len(inputs))[:MOST_CLUSTERED])  # all, unless there are too many
-            if learned:
-                outputs = self._discover(inputs, rows, similarity)
-            else:
-                outputs = self._discover_by_matrix(X, rows, pairwise_matrix(similarity, X, rows))
+            by = self._discover if learned else self._discover_by_matrix
+            outputs = by(inputs if learned else X, rows, similarity)
             self.p_new_ = np.ones(len(outputs))
         self.n_dominant_ = n_dominant(outputs, self.classifier_.n_outputs_)
         self._name(outputs)
-        self._keep_anchors(inputs)
-        self._warn()
+        self.anchors_, self.anchor_codes_ = anchor_items(self, inputs)
+        self.novelty_: Novelty | None = novelty_of(self)
+        for doubt in doubts_in_words(self):
+            warnings.warn(doubt, stacklevel=3)
         return self
 
     def predict(self, X: Any) -> NDArray[Any]:
         """The class of each item; -1, or "new" where classes have names, if it is rather of none of them."""
-        return self.with_unseen(self.classes_[self.predict_proba(X).argmax(1)], self.predict_new(X))
-
-    def with_unseen(self, labels: NDArray[Any], p_new: NDArray[np.float64]) -> NDArray[Any]:
-        """Classes (n,), with -1 or "new" in the place of those that are rather of none, by the probability (n,)."""
-        unseen = p_new > 0.5
-        if not unseen.any():
-            return np.asarray(labels)
-        numbers = labels.dtype.kind in "iuf"
-        return np.where(unseen, -1 if numbers else NEW, labels if numbers else labels.astype(str))
+        best = self.predict_proba(X).argmax(1)
+        return with_unseen(self.classes_[best], self.predict_new(X))
 
     def predict_proba(self, X: Any) -> NDArray[np.float32]:
         """The probability of each class of `classes_`, (n, n_classes_), if it is one of them."""
@@ -188,11 +174,7 @@ class CategoryDiscoverer(ClusterMixin, BaseEstimator):  # type: ignore[misc]
         It is 0 where nothing tells: with a similarity from scratch, or one of your own.
         """
         check_is_fitted(self)
-        similarity = self.similarity_
-        if similarity is None or self.novelty_ is None:
-            return np.zeros(len(X))
-        z, anchors = (_embedded(similarity, inputs) for inputs in (similarity.inputs_of(X), self.anchors_))
-        return self.novelty_.probability(nearness(z, anchors))
+        return p_unseen(self, X)
 
     def predict_same(self, X: Any, index_pairs: ArrayLike) -> NDArray[np.float32]:
         """The probability that two rows of X share a class, for index_pairs (m, 2)."""
@@ -210,31 +192,9 @@ class CategoryDiscoverer(ClusterMixin, BaseEstimator):  # type: ignore[misc]
         >>> np.unique(found.more(X[y >= 6]).labels_).tolist()
         [0, 1, 2, 3]
         """
-        given = {"n_classes": None, "run": None, **parameters, "mixed": True, "similarity": self.with_known_classes()}
+        check_is_fitted(self)
+        given = {"n_classes": None, "run": None, **parameters, "mixed": True, "similarity": similarity_after(self)}
         return CategoryDiscoverer(**{**self.get_params(deep=False), **given}).fit(X)
-
-    def with_known_classes(self) -> SimilarityNetwork:
-        """The similarity, for which all classes that were known or found here are known."""
-        check_is_fitted(self)
-        if self.similarity_ is None:
-            raise InputError("A similarity of your own is not kept with its items; fit both piles together.")
-        similarity = copy.copy(self.similarity_)
-        similarity.known_inputs_, similarity.known_codes_ = self.anchors_, self.anchor_codes_
-        similarity.classes_ = self.classes_
-        return similarity
-
-    def nearest_known(self) -> list[tuple[Any, Any, float]]:
-        """Each new class of a mixed pile, the known class nearest to it, and the cosine of their mean directions."""
-        check_is_fitted(self)
-        if not self.mixed or self.similarity_ is None:
-            return []
-        z = _embedded(self.similarity_, self.anchors_)
-        means = np.stack([z[self.anchor_codes_ == code].mean(axis=0) for code in range(self.n_classes_)])
-        means /= np.maximum(np.linalg.norm(means, axis=1, keepdims=True), 1e-12)
-        n_known = len(self.similarity_.classes_)
-        alike = means[n_known:] @ means[:n_known].T
-        names = self.classes_.tolist()
-        return [(names[n_known + k], names[row.argmax()], float(row.max())) for k, row in enumerate(alike)]
 
     @property
     def counted_by_(self) -> str:
@@ -242,10 +202,9 @@ class CategoryDiscoverer(ClusterMixin, BaseEstimator):  # type: ignore[misc]
         if self.n_classes is not None:
             return "given"
         similarity = self.similarity_
-        by_known = similarity is not None and (
-            similarity.rule_ is not None or similarity.metric_ is not None or self.mixed
-        )
-        return "known classes" if by_known else "silhouette"
+        if similarity is None or not (similarity.rule_ or similarity.metric_ or self.mixed):
+            return "silhouette"
+        return "known classes"
 
     def save(self, folder: Path | str) -> None:
         """Write what was found; `PairClassifier.load` and `likewise predict` find the classifier in the same folder."""
@@ -254,10 +213,7 @@ class CategoryDiscoverer(ClusterMixin, BaseEstimator):  # type: ignore[misc]
 
     @classmethod
     def load(cls, folder: Path | str, *, network: nn.Module | None = None) -> Self:
-        """Read what `save` wrote; a similarity with a backbone of your own needs it again, for its form alone.
-
-        A similarity that was a function or a matrix is not saved: what it found is.
-        """
+        """Read what `save` wrote; a backbone of your own is needed again. A function or a matrix is not saved."""
         loaded: Self = read_discoverer(Path(folder), cls, network)
         return loaded
 
@@ -292,9 +248,11 @@ class CategoryDiscoverer(ClusterMixin, BaseEstimator):  # type: ignore[misc]
 
     def _discover(self, inputs: Tensor, rows: NDArray[np.int64], similarity: SimilarityNetwork) -> NDArray[np.int64]:
         """By a similarity from scratch: cluster, teach the network what the clusterings agree on, and cluster again."""
-        found = spectral_rounds(
-            inputs, rows, similarity, lambda z: self._number(z, similarity), self._learning(len(inputs)), self.seed_
-        )
+
+        def count(rows: NDArray[np.float32]) -> NumberOfClasses:
+            return number_of_classes(rows, similarity, self.n_classes, self.max_classes)
+
+        found = spectral_rounds(inputs, rows, similarity, count, self._learning(len(inputs)), self.seed_)
         self.number_, self.trust_ = found.number, found.trust
         self._set_classifier(found.network, similarity, found.outputs, found.history)
         return found.outputs
@@ -345,34 +303,18 @@ class CategoryDiscoverer(ClusterMixin, BaseEstimator):  # type: ignore[misc]
         run = None if self.run is None else Path(self.run)
         return Learning(settings, self.epochs, run, self.verbose, self.on_epoch)
 
-    def _discover_by_matrix(
-        self, X: Any, rows: NDArray[np.int64], probability: NDArray[np.float32]
-    ) -> NDArray[np.int64]:
+    def _discover_by_matrix(self, X: Any, rows: NDArray[np.int64], similarity: Any) -> NDArray[np.int64]:
+        """By a similarity of one's own: spectral clusters of some items, which a classifier learns."""
+        probability = pairwise_matrix(similarity, X, rows)
         self.trust_ = trust(probability)
-        self.number_ = self._number(probability, None)
+        self.number_ = number_of_classes(probability, None, self.n_classes, self.max_classes)
         partition = spectral_partition(probability, self.number_.estimate, self.seed_)
-        self.classifier_ = PairClassifier(
-            self.number_.estimate,
-            encoder=self.encoder,
-            image_size=self.image_size,
-            device=self.device,
-            precision=self.precision,
-            random_state=self.seed_,
-            verbose=self.verbose,
-            on_epoch=self.on_epoch,
-            run=self.run,
-        ).fit(take(X, rows), partition)
+        names = ("encoder", "image_size", "device", "precision", "verbose", "on_epoch", "run")
+        given = {name: getattr(self, name) for name in names}
+        self.classifier_ = PairClassifier(self.number_.estimate, random_state=self.seed_, **given)
+        self.classifier_.fit(take(X, rows), partition)
         self.classifier_.naming_ = replace(self.classifier_.naming_, named=False)  # by the numbers of the clusters
         return np.asarray(self.classifier_.output_of_each(X))
-
-    def _number(self, rows: NDArray[np.float32], similarity: SimilarityNetwork | None) -> NumberOfClasses:
-        if self.n_classes is not None:
-            return NumberOfClasses(self.n_classes, self.n_classes, self.n_classes)
-        largest = max(2, min(self.max_classes, len(rows) - 1))
-        if similarity is not None and similarity.rule_ is not None:
-            return similarity.rule_.number_of_classes(joining_costs(diffusion_rows(rows)), largest)
-        found = number_by_silhouette(rows, largest)
-        return found if found.estimate >= 2 else NumberOfClasses(2, 2, 2)  # with one, no two items could be different
 
     def _name(self, outputs: NDArray[np.int64]) -> None:
         """Number the classes or, in a mixed pile, give known ones their names and number new ones beside them."""
@@ -392,32 +334,6 @@ class CategoryDiscoverer(ClusterMixin, BaseEstimator):  # type: ignore[misc]
         self.labels_ = self.classes_[self.codes_]
         self.n_classes_ = len(self.outputs_)
 
-    def _keep_anchors(self, inputs: Tensor) -> None:
-        """A sample of the items of each class: what later items are compared with, and joined to by `more`."""
-        codes, items = self.codes_, inputs
-        if self.mixed:
-            assert self.similarity_ is not None
-            items = torch.cat([self.similarity_.known_inputs_, inputs])
-            codes = np.concatenate([self.similarity_.known_codes_, codes])
-        some = sample_of_each_class(codes, MOST_KEPT, self.seed_)
-        self.anchors_, self.anchor_codes_ = items[torch.from_numpy(some)], codes[some]
-        self.novelty_: Novelty | None = None
-        if self.similarity_ is not None and self.similarity_.metric_ is not None:
-            self.novelty_ = Novelty.fit(_embedded(self.similarity_, self.anchors_), self.anchor_codes_)
-
-    def _warn(self) -> None:
-        if doubts := self.trust_.doubts:
-            warnings.warn(
-                f"The similarity looks useless on this pile: {'; '.join(doubts)}. Do not trust the classes.",
-                stacklevel=3,
-            )
-        share = self.known_share_
-        if share is not None and not self.mixed and share > MUCH_KNOWN:
-            warnings.warn(
-                f"About {100 * share:.0f} % of the pile look like known classes; use --mixed (mixed=True).",
-                stacklevel=3,
-            )
-
     def _inputs(self, X: Any) -> Tensor:
         if isinstance(self.similarity, SimilarityNetwork):
             fitted = hasattr(self.similarity, "module_")
@@ -431,7 +347,3 @@ class CategoryDiscoverer(ClusterMixin, BaseEstimator):  # type: ignore[misc]
             return inputs
         features = validate_data(self, X, dtype=np.float32, ensure_min_samples=2)
         return torch.from_numpy(np.array(features))
-
-
-def _embedded(similarity: SimilarityNetwork, inputs: Tensor) -> NDArray[np.float64]:
-    return similarity.embed_items(inputs).embedding.numpy().astype(np.float64)

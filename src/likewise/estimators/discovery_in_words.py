@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from likewise.estimators.category_discoverer import CategoryDiscoverer
 
-HARDLY_ANY = 0.02  # of a pile
+HARDLY_ANY, MUCH = 0.02, 0.2  # of a pile
 COUNTED = {
     "known classes": "by a rule that was calibrated on known classes",
     "silhouette": "by their silhouette, for the known classes are too few to calibrate a rule with",
@@ -37,3 +38,12 @@ def mixture_in_words(found: CategoryDiscoverer) -> str:
     if old <= HARDLY_ANY * size:
         return f"Hardly any item is of a known class: {size - old:,} of {size:,} are of {n_new} new ones."
     return f"{old:,} items are of known classes and {size - old:,} of {n_new} new ones."
+
+
+def doubts_in_words(found: CategoryDiscoverer) -> Iterator[str]:
+    """What a user must be warned of."""
+    if doubts := found.trust_.doubts:
+        yield f"The similarity looks useless on this pile: {'; '.join(doubts)}. Do not trust the classes."
+    share = found.known_share_
+    if share is not None and not found.mixed and share > MUCH:
+        yield f"About {100 * share:.0f} % of the pile look like known classes; use --mixed (mixed=True)."

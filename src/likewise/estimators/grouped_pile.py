@@ -58,6 +58,7 @@ def group_pile(
 ) -> GroupedPile:
     known, codes = similarity.known_inputs_, similarity.known_codes_
     n_known = len(known)
+    inputs = similarity.input_form_.check(inputs)
     seen = similarity.embed_items(torch.cat([known, inputs]))  # together, as batch-norm takes its statistics from them
     z = seen.embedding.numpy()
     rows = items_to_look_at(pairs, len(inputs), seed)

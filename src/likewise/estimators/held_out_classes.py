@@ -10,6 +10,9 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.utils.validation import column_or_1d
 
 from likewise.errors import InputError
+from likewise.evaluation import Calibration, PairQuality, calibration, pair_quality, platt
+from likewise.networks import SimilarityModule
+from likewise.training import EmbeddedPile
 
 Whole = NDArray[np.int64]
 
@@ -134,3 +137,21 @@ def sample_of_each_class(codes: Whole, most: int, seed: int) -> Whole:
         rows = order[codes[order] == name]
         within[rows] = np.arange(len(rows))
     return np.sort(order[np.argsort(within[order], kind="stable")][:most])
+
+
+def calibrate(module: SimilarityModule, seen: EmbeddedPile, codes: Whole) -> tuple[PairQuality, Calibration]:
+    """Make what a module says of pairs probabilities, by items that it has not learned from, and measure them."""
+    same = codes[:, None] == codes
+    above = np.triu_indices(len(same), 1)
+    for each in (module, seen.module):
+        each.slope.fill_(1.0)
+        each.offset.fill_(0.0)
+    before = seen.probability().numpy()[above].clip(1e-7, 1 - 1e-7).astype(np.float64)
+    slope, offset = platt(np.log(before) - np.log1p(-before), same[above])
+    if slope <= 0:  # no better than chance: then every pair is as likely to be the same as any other
+        slope, offset = 0.0, float(np.log(same[above].mean()) - np.log1p(-same[above].mean()))
+    for each in (module, seen.module):
+        each.slope.fill_(slope)
+        each.offset.fill_(offset)
+    after = seen.probability().numpy()[above]
+    return pair_quality(after, same[above]), calibration(after, same[above])

@@ -88,7 +88,7 @@ class PairClassifier(NetworkClassifier):
     share of wrong answers, and whether they are supported. outliers_ : items that fit no class, or two.
     confusion_ : (K, K) with noise "confusion" how often two items are called the same, by their outputs; else None.
     Of the last `fit` first_network_ (as it was after the first stage), held_out_ (Pairs), unlabelled_ (whether the
-    second stage was kept), grouped_ (whether it began with groups of the items).
+    second stage was kept; None: there was none), grouped_ (whether it began with groups of the items).
 
     >>> from sklearn.datasets import make_blobs
     >>> X, y = make_blobs(300, centers=3, random_state=0, cluster_std=0.5)
@@ -101,7 +101,7 @@ class PairClassifier(NetworkClassifier):
 
     saved_facts: ClassVar[dict[str, Form]] = {
         "noise": float,
-        "unlabelled": bool,
+        "unlabelled": (bool, None),
         "n_classes_interval": ([int], None),
         "credibility": (CREDIBILITY, None),
         "confusion": ([[float]], None),
@@ -109,7 +109,7 @@ class PairClassifier(NetworkClassifier):
     facts_added: ClassVar[dict[str, Any]] = {"n_classes_interval": None, "credibility": None, "confusion": None}
 
     noise_: float
-    unlabelled_: bool
+    unlabelled_: bool | None
     grouped_: bool
     n_classes_interval_: tuple[int, int] | None
     held_out_: Pairs

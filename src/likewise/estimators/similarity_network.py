@@ -21,6 +21,7 @@ from likewise.errors import InputError
 from likewise.estimators.encoding import Choice, encode_again, encode_to_fit
 from likewise.estimators.held_out_classes import (
     Parts,
+    calibrate,
     group_of_each_class,
     hold_out_classes,
     piles_to_count,
@@ -37,16 +38,7 @@ from likewise.estimators.inputs import (
 from likewise.estimators.saved import OWN
 from likewise.estimators.saved_similarity import read_similarity, write_similarity
 from likewise.estimators.task import checksum
-from likewise.evaluation import (
-    Calibration,
-    Novelty,
-    PairQuality,
-    StoppingRule,
-    calibration,
-    joining_costs,
-    pair_quality,
-    platt,
-)
+from likewise.evaluation import Calibration, Novelty, PairQuality, StoppingRule, joining_costs
 from likewise.networks import CosineHead, SimilarityModule, build
 from likewise.supervision import diffusion_rows
 from likewise.training import (
@@ -59,7 +51,7 @@ from likewise.training import (
     quarter_turns,
     train_similarity,
 )
-from likewise.training.metric import MetricForm, choose_metric, fit_metric
+from likewise.training.metric import MetricForm, choose_metric, fit_metric, put_metric
 from likewise.training.settings import Precision
 
 STRONG = Augmentation(degrees=15, translate=0.1, scale=(0.8, 1.2), shear=15)  # of images, to learn from
@@ -75,35 +67,31 @@ class SimilarityNetwork(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseE
     Parameters
     ----------
     network : the backbone: a name from `likewise.networks.NAMES`, or an nn.Module with `features(x)` and `n_features`
-        (it is copied). By default a small convolutional network for images. For features it is "metric": no network,
-        but their own cosine, moved as far as known classes that are kept back say it should. Where `epochs` or the head
-        "pairs" is given, an MLP is trained on them instead.
+        (it is copied). By default a small convolutional network for images. For features it is "metric", their own
+        cosine, moved as far as known classes kept back want it; an MLP where `epochs` or the head "pairs" is given.
     head : "cosine" compares embeddings by their angle and is trained by contrast; "pairs" is the paper's head on both
         of a pair, trained pair by pair.
     turns : whether images turned by a quarter are classes of their own, which makes four times as many; by default
         where images are square.
     held_out : the share of the classes that is kept back to calibrate and measure with: whole groups of them, where
         `fit` is told of five or more; of the items, where there are fewer than ten classes.
-    refit : whether the network is learned once more in the end, from all that is known. What was held out is then worth
-        its classes, for twice the time; quality_, calibration_ and rule_ are those of the network that had not seen it.
+    refit : whether the network is learned once more in the end, from all that is known, for twice the time; quality_,
+        calibration_ and rule_ are those of the network that had not seen what was held out.
     views : how many augmented views of an item a prediction is averaged over.
-    adapt : whether batch-norm takes its statistics from the items at hand, where they are a hundred or more: those of
-        other classes or another domain are not what it saw in training.
+    adapt : whether batch-norm takes its statistics from the items at hand, where they are a hundred or more.
     encoder : the pretrained network whose features of photos or texts are learned from: a name (see
         `likewise.encoders.load_encoder`), an nn.Module, a function of a list of items, or "none". "auto" has one for
         photos, images whose shorter side is above 64 pixels, where no network is named. It is remembered and saved.
     unit_length : whether to bring feature vectors to length 1 before anything else, as suits embeddings that are
         compared by their angle. What is predicted later is treated alike.
     precision : "auto" or "float32", or "bfloat16", which is faster on hardware that has it and rounds to three digits.
-    verbose : whether to show progress: a bar on a terminal, else lines, at most one a second.
-    on_epoch : is called with each new row of the history (a dict), for logging.
+    verbose : whether to show progress. on_epoch : is called with each new row of the history (a dict), for logging.
 
     Attributes
     ----------
     module_ (a `SimilarityModule`), quality_ and calibration_ (on what was held out), rule_ (how to count classes, or
     None), metric_ (which map of the features it is, or None), novelty_ (how to tell unseen classes), classes_.
-    known_inputs_, known_codes_ : a sample of the known items, up to 4,000, and their places in classes_: anchors for
-    piles in which known classes are, and what new items are compared with. They are saved with the network.
+    known_inputs_, known_codes_ : up to 4,000 known items and their places in classes_, which are saved with it.
 
     >>> from sklearn.datasets import make_blobs
     >>> X, y = make_blobs(600, n_features=8, centers=20, random_state=0)
@@ -114,6 +102,8 @@ class SimilarityNetwork(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseE
     """
 
     encoder_: dict[str, Any] | None
+    quality_: PairQuality
+    calibration_: Calibration
     encoder_weights_: Weights | None = None  # it trains none
     views = 0
 
@@ -166,8 +156,8 @@ class SimilarityNetwork(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseE
     def fit(self, X: Any, y: ArrayLike | None = None, groups: ArrayLike | None = None) -> Self:
         """Learn from items X and their classes y.
 
-        `groups` says where each item is from, if classes come in groups (the characters of an alphabet, the parts of a
-        machine) and new classes will be those of another group: then whole groups are held out.
+        `groups` says where each item is from, if classes come in groups (the characters of an alphabet) and new classes
+        will be those of another group: then whole groups are held out.
         """
         if y is None:
             raise InputError("SimilarityNetwork requires y to be passed, but the target y is None; give the classes.")
@@ -197,8 +187,7 @@ class SimilarityNetwork(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseE
         self.known_inputs_, self.known_codes_ = inputs[torch.from_numpy(some)], codes[some]
         self.novelty_: Novelty | None = None
         if self.metric_ is not None:
-            seen = self.embed_items(self.known_inputs_).embedding.numpy().astype(np.float64)
-            self.novelty_ = Novelty.fit(seen, self.known_codes_)
+            self.novelty_ = Novelty.fit(self.embed_items(self.known_inputs_).embedding.numpy(), self.known_codes_)
         return self
 
     def similarity(self, X: Any) -> NDArray[np.float32]:
@@ -230,11 +219,11 @@ class SimilarityNetwork(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseE
         """What this network sees in a pile of items, given as a tensor; or what a `module` that came of it does."""
         check_is_fitted(self)
         adapt = self.adapt and len(inputs) >= ENOUGH_TO_ADAPT
-        views = 1 if self.metric_ is not None else max(1, self.views)  # a view of a vector is the vector and noise
+        views = 1 if self.metric_ else max(1, self.views)  # a view of a vector is the vector and noise
         return embed_pile(module or self.module_, self.pile(inputs).with_gentler_views(), views=views, adapt=adapt)
 
     def inputs_of(self, X: Any) -> Tensor:
-        """Items as one tensor, through the encoder that the network was fitted with."""
+        """Items as one tensor, through the encoder it was fitted with."""
         return self._inputs(X, reset=False)
 
     def pile(self, inputs: Tensor) -> Pile:
@@ -308,27 +297,20 @@ class SimilarityNetwork(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseE
         self.history_ = result.history
 
     def _is_metric(self, form: InputForm) -> bool:
-        """Whether features are compared as they are, but for a linear map, in place of being learned from."""
+        """Whether features are compared by a linear map of them."""
         if self.network == METRIC and (form.images or self.head != "cosine"):
             raise InputError(
                 "The network 'metric' is for features and the head 'cosine'; leave it out, or name another."
             )
-        plain = self.network is None and self.epochs is None and self.head == "cosine" and not form.images
+        plain = self.network is self.epochs is None and self.head == "cosine" and not form.images
         return self.network == METRIC or plain
 
-    @torch.no_grad()
     def _fit_metric(self, inputs: Tensor, codes: NDArray[np.int64], seed: int) -> None:
         """The map of the features, of the form that was chosen in the first call, as the head of a linear network."""
-        form = self.input_form_
-        rows = self.pile(inputs).inputs.numpy()
+        form, rows = self.input_form_, self.pile(inputs).inputs.numpy()
         self.metric_ = self.metric_ or choose_metric(rows, codes, seed)
-        found = fit_metric(self.metric_, rows, codes)
         self.module_ = self.make_module(form, seed)
-        assert isinstance(self.module_.head, CosineHead)
-        mean, std = np.array(form.mean), np.array(form.std)  # the network sees (x - mean) / std
-        self.module_.head.first = nn.Linear(len(mean), len(found.bias))
-        self.module_.head.first.weight.copy_(torch.from_numpy(found.weight * std))
-        self.module_.head.first.bias.copy_(torch.from_numpy(found.bias + found.weight @ mean))
+        put_metric(self.module_, fit_metric(self.metric_, rows, codes), form.mean, form.std)
         self.history_ = []
 
     def make_module(self, form: InputForm, seed: int) -> SimilarityModule:
@@ -346,22 +328,8 @@ class SimilarityNetwork(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseE
 
     def _calibrate(self, inputs: Tensor, parts: Parts) -> None:
         """Make the predictions probabilities, and measure them, on what was held out."""
-        self.module_.slope.fill_(1.0)
-        self.module_.offset.fill_(0.0)
         rows, codes = parts.to_pair(seed_of(self.random_state))
-        same = codes[:, None] == codes
-        above = np.triu_indices(len(same), 1)
-        seen = self.embed_items(inputs[rows])
-        before = seen.probability().numpy()[above].clip(1e-7, 1 - 1e-7).astype(np.float64)
-        slope, offset = platt(np.log(before) - np.log1p(-before), same[above])
-        if slope <= 0:  # no better than chance: then every pair is as likely to be the same as any other
-            slope, offset = 0.0, float(np.log(same[above].mean()) - np.log1p(-same[above].mean()))
-        for module in (self.module_, seen.module):
-            module.slope.fill_(slope)
-            module.offset.fill_(offset)
-        after = seen.probability().numpy()[above]
-        self.quality_: PairQuality = pair_quality(after, same[above])
-        self.calibration_: Calibration = calibration(after, same[above])
+        self.quality_, self.calibration_ = calibrate(self.module_, self.embed_items(inputs[rows]), codes)
         self.held_out_kind_ = parts.kind
 
     def _counting_rule(self, inputs: Tensor, parts: Parts, group: NDArray[np.int64] | None) -> StoppingRule | None:

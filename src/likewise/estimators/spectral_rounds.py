@@ -18,9 +18,9 @@ from torch import Tensor, nn
 
 from likewise.estimators.similarity_network import SimilarityNetwork
 from likewise.estimators.task import checksum
-from likewise.evaluation import NumberOfClasses, Trust, trust
+from likewise.evaluation import NumberOfClasses, Trust, joining_costs, number_by_silhouette, trust
 from likewise.networks import CosineHead
-from likewise.supervision import cosine_affinity, spectral_opinions, spectral_partition
+from likewise.supervision import cosine_affinity, diffusion_rows, spectral_opinions, spectral_partition
 from likewise.training import EmbeddedPile, OnEpoch, Settings, learn_consensus, mean_probabilities, prototype_classifier
 
 ROUNDS = 2
@@ -87,6 +87,19 @@ def spectral_rounds(
         module = module.with_backbone(network)
     outputs = mean_probabilities(network, pile.with_gentler_views(), VIEWS, seed).argmax(1).numpy()
     return Rounds(outputs, counted, trusted, network, history)
+
+
+def number_of_classes(
+    rows: NDArray[np.float32], similarity: SimilarityNetwork | None, n_classes: int | None, max_classes: int
+) -> NumberOfClasses:
+    """The number that is given, or by the rule that known classes calibrated, or by the silhouette of the rows."""
+    if n_classes is not None:
+        return NumberOfClasses(n_classes, n_classes, n_classes)
+    largest = max(2, min(max_classes, len(rows) - 1))
+    if similarity is not None and similarity.rule_ is not None:
+        return similarity.rule_.number_of_classes(joining_costs(diffusion_rows(rows)), largest)
+    found = number_by_silhouette(rows, largest)
+    return found if found.estimate >= 2 else NumberOfClasses(2, 2, 2)  # with one, no two items could be different
 
 
 def run_config(inputs: Tensor, similarity: SimilarityNetwork) -> dict[str, object]:

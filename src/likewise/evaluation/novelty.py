@@ -1,10 +1,10 @@
 """Whether an item is of a class that nobody has seen: by how alike it is to its nearest known items.
 
-    s = the mean cosine of the three nearest known items,     logit P(new) = a s + b + log(prior / (1 - prior))
+    s = the mean cosine of the three nearest known items,     logit P(new) = a log(1 - s) + b + log(prior / (1 - prior))
 
-a and b are fitted to known classes: each class is left out in turn, and its items stand for unseen ones. With the items
-of a pile given, the prior need not be: it is the share at which the mean P(new) of the pile is the prior itself
-(Saerens et al., 2002).
+The logarithm makes it a matter of how many times farther an item is than is usual. a and b are fitted to known classes:
+each class is left out in turn, and its items stand for unseen ones. With the items of a pile given, the prior need not
+be: it is the share at which the mean P(new) of the pile is the prior itself (Saerens et al., 2002).
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ BLOCK = 2000  # items whose cosines are in memory at once
 class Novelty:
     """P(new) from s, and how well it told left-out classes from the others (AUROC).
 
-    >>> Novelty(slope=-10.0, offset=5.0, auroc=0.9).probability(np.array([0.0, 1.0]), prior=0.5).round(2).tolist()
+    >>> Novelty(slope=2.0, offset=5.0, auroc=0.9).probability(np.array([0.0, 0.99]), prior=0.5).round(2).tolist()
     [0.99, 0.01]
     """
 
@@ -40,8 +40,8 @@ class Novelty:
     auroc: float
 
     @classmethod
-    def fit(cls, z: Floats, codes: Ints) -> Novelty | None:
-        """From items of known classes (n, d), of length 1; None where there are fewer than two classes of two."""
+    def fit(cls, z: NDArray[np.floating], codes: Ints) -> Novelty | None:
+        """From items of known classes (n, d), of length 1; None where nothing can be learned from them."""
         if len(np.unique(codes)) < 2 or np.bincount(codes).max() < 2:
             return None
         seen, unseen = [], []
@@ -55,11 +55,13 @@ class Novelty:
         old, new = np.concatenate(seen), np.concatenate(unseen)
         kept = np.isfinite(old) & np.isfinite(new)
         scores, is_new = np.concatenate([old[kept], new[kept]]), np.repeat([False, True], kept.sum())
-        slope, offset = platt(scores, is_new)
+        slope, offset = platt(_farness(scores), is_new)
+        if slope <= 0:  # what is near is no more likely to be known
+            return None
         return cls(slope, offset, auroc(-scores, is_new))
 
     def probability(self, scores: Floats, prior: float = PRIOR) -> Floats:
-        odds = self.slope * scores + self.offset
+        odds = self.slope * _farness(scores) + self.offset
         return np.asarray(expit(odds + np.log(prior) - np.log1p(-prior)))
 
     def share(self, scores: Floats) -> float:
@@ -77,6 +79,10 @@ def nearness(z: Floats, known: Floats) -> Floats:
     array([1., 0.])
     """
     return np.concatenate([_nearest(z[start : start + BLOCK] @ known.T) for start in range(0, len(z), BLOCK)])
+
+
+def _farness(scores: Floats) -> Floats:
+    return np.asarray(np.log(np.maximum(1 - scores, 1e-6)))
 
 
 def _nearest(alike: Floats) -> Floats:

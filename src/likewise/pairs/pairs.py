@@ -57,10 +57,7 @@ class Pairs:
 
     @classmethod
     def read(cls, path: Path | str) -> Self:
-        """Answers from a .csv or .parquet file, or from a store: the file or the URL of a database.
-
-        Of a store, the answers in force are read: those that nobody changed or took back, without "not sure".
-        """
+        """Answers from a .csv or .parquet file, or those in force in a store: its file, or the URL of a database."""
         if files.is_store(path):
             return cls._from_columns(*files.read_store(path))
         return cls.read_csv(path) if files.check_suffix(Path(path)) == ".csv" else cls.read_parquet(path)

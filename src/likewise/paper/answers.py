@@ -108,7 +108,7 @@ def run_trial(trial: Trial, data: DataSet, drawn: Drawn, runs: Path) -> AnswersR
         },
         first_accuracy=percent(accuracy(first.test, match_outputs(first.train))),
         accuracy=percent(accuracy(last.test, match_outputs(last.train))),
-        unlabelled_kept=classifier.unlabelled_,
+        unlabelled_kept=bool(classifier.unlabelled_),
         starts=sum(not name.startswith("unlabelled") for name in stages),
         flipped=int(drawn.wrong.sum()),
         rate=round(classifier.noise_, 6),

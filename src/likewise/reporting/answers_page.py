@@ -88,7 +88,7 @@ def _summary(model: PairClassifier, items: ClassifiedItems, n_answers: int, n_he
     if not n_held_out:
         return f"{learned}\n\n{UNMEASURED}"
     decided = []
-    if model.unlabelled:
+    if model.unlabelled_ is not None:
         was = "was" if model.unlabelled_ else "was not"
         decided.append(f"whether to keep a second stage, which uses the pairs that nobody answered (it {was} kept)")
     if model.patience:

@@ -11,6 +11,7 @@ import numpy as np
 from markupsafe import Markup
 
 from likewise.estimators import CategoryDiscoverer
+from likewise.estimators.anchor_items import nearest_known
 from likewise.estimators.discovery_in_words import mixture_in_words, number_in_words
 from likewise.evaluation import Calibration, NumberOfClasses, PairQuality, Trust
 from likewise.evaluation.trust import LEAST_CLOSED, LEAST_CONFIDENT, MOST_ALONE, MOST_TOGETHER
@@ -157,7 +158,7 @@ def _mixture(model: CategoryDiscoverer, items: ClassifiedItems) -> Mixture | Non
         return Mixture(words, [], False) if words else None
     shown = {row.name: row for row in class_table(items, len(items.classes)).rows}
     rows = []
-    for name, nearest, alike in model.nearest_known():
+    for name, nearest, alike in nearest_known(model):
         own = shown[str(name)]
         notes = [*own.notes, f"nearest known class: {nearest}", f"cosine {alike:.2f}"]
         rows.append(ClassRow(own.name, own.size, notes, own.most, shown[str(nearest)].most))

@@ -67,14 +67,14 @@ Turns = Literal["joint", "pairs", "confusion"]
 
 @dataclass(frozen=True)
 class Learned:
-    """The network and how it came about; `unlabelled` says whether the last stage was kept."""
+    """The network and how it came about; `unlabelled` says whether the last stage was kept; None: there was none."""
 
     network: nn.Module
     history: list[dict[str, float]]  # of the stages that led here; the column `stage` is 1, for unlabelled pairs 2
     flip: float  # the rate of wrong answers that was given or learned
     starts: int  # from random weights
     grouped: bool  # whether it began with groups of the items
-    unlabelled: bool
+    unlabelled: bool | None
     seconds: float
     first: nn.Module  # as it was before the unlabelled pairs
     judgement: Judgement | None = None  # of the answers, where they were judged
@@ -206,20 +206,19 @@ def learn_answers(
         )
         known = judgement.known or known
     first = best
+    stages: list[Stage] = []
     if unlabelled and not (clear and len(held_out) < 2):  # nothing could speak for it
         vectors, least = pile.inputs.ndim == 2, 0.0
         if vectors and n_items > looked_at:
             stages = learn_smoothly(learner, first, known, around)
-        elif vectors and clear:
-            stages = []  # all are grouped, and no useful view of a vector is known
-        else:
+        elif not (vectors and clear):  # no useful view of a vector is known: once all are grouped, that is all
             sound = clear and not isinstance(known, EvidenceKnowledge)  # there is more to lose than to gain
             stages, least = [learn_views(learner, first, known, clear)], CHANCE if sound else -CHANCE
         for stage in stages:
             if learner.gain(stage.model, best.model) > least:
                 best = stage
     learned, rate, as_it_was = inner(best.model), rate_of(best.model, flip), inner(first.model)
-    kept, seconds = best is not first, learner.seconds
+    kept, seconds = best is not first if stages else None, learner.seconds
     return Learned(learned, best.history, rate, made, clear, kept, seconds, as_it_was, judgement, confusion)
 
 

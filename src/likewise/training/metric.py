@@ -5,22 +5,28 @@
 W is the covariance within known classes. With l = 1, m = 0 and c = 0 it is the cosine of the features themselves. With
 a constant c far longer than the rest, the angle between two z grows with the distance of the x. Which of these suits
 the features is decided by classes that the map was not fitted to: how many of an item's nearest neighbours among all
-known items are of its class. The plain cosine stays unless another beats it by two standard errors over the classes.
+known items are of its class. The plain cosine stays unless another beats it by two standard errors over the classes. In
+a table of fewer than 100 columns that are not of unit length, it is distances that stay.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
+import torch
 from numpy.typing import NDArray
+from torch import nn
+
+from likewise.networks import SimilarityModule
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
 LIFT = 3.0  # the length of c, in units of the items' mean square length: from there on angles follow distances
 SHARES = (0.5, 0.2, 0.1, 0.03)  # l
+EMBEDDING = 100  # columns from which on lengths are not looked at unless known classes want it
 FOLDS = 3  # of the classes
 NEIGHBOURS = 10
 MOST_ITEMS = 2000  # whose neighbours are looked at, and four times as many for W
@@ -49,10 +55,11 @@ class MetricForm:
         return f"{kind}{columns}{spread if self.whitened < 1 else ''}"
 
 
+COSINE, DISTANCE = MetricForm(), MetricForm(centred=True, distance=True)  # of embeddings, and of other tables
 BASES = (
-    MetricForm(),
+    COSINE,
     MetricForm(centred=True),
-    MetricForm(centred=True, distance=True),
+    DISTANCE,
     MetricForm(centred=True, standardised=True),
     MetricForm(centred=True, distance=True, standardised=True),
 )
@@ -83,8 +90,10 @@ def choose_metric(rows: NDArray[np.float32], codes: Ints, seed: int) -> MetricFo
     chosen = np.sort(random.permutation(len(rows))[:MOST_ITEMS])
     x, codes = rows[chosen].astype(np.float64), np.unique(codes[chosen], return_inverse=True)[1]
     fold = random.permutation(int(codes.max()) + 1) % FOLDS
-    best, share = BASES[0], _of_each_class(BASES[0], x, codes, fold)
-    for step in (lambda _: BASES[1:], lambda form: [replace(form, whitened=amount) for amount in SHARES]):
+    length = np.linalg.norm(x, axis=1)
+    best = COSINE if x.shape[1] >= EMBEDDING or length.std() < 1e-2 * length.mean() else DISTANCE
+    share = _of_each_class(best, x, codes, fold)
+    for step in (lambda _: BASES, lambda form: [replace(form, whitened=amount) for amount in SHARES]):
         for form in step(best):
             other = _of_each_class(form, x, codes, fold)
             if _is_better(other, share):
@@ -150,3 +159,12 @@ def _root(residuals: Floats, share: float) -> Floats:
     other = 1 / np.sqrt(share)  # where no item varies
     along = 1 / np.sqrt((1 - share) * values + share)
     return np.asarray(other * np.eye(d) + (vectors.T * (along - other)) @ vectors)
+
+
+@torch.no_grad()
+def put_metric(module: SimilarityModule, found: MetricMap, mean: Sequence[float], std: Sequence[float]) -> None:
+    """Make the map the head of a module that compares angles, whose network sees (x - mean) / std."""
+    head = module.head
+    head.first = nn.Linear(found.weight.shape[1], len(found.bias))
+    head.first.weight.copy_(torch.from_numpy(found.weight * np.array(std)))
+    head.first.bias.copy_(torch.from_numpy(found.bias + found.weight @ np.array(mean)))
