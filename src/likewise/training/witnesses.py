@@ -35,7 +35,7 @@ MOST_WRONG = 0.4
 LOCALLY_WRONG = 0.05  # of answers that count fully, where rates are by pairs of groups
 LEAST_ANSWERS = 200  # of an annotator, fewer of which do not show such rates
 PRIOR = 10.0  # answers that the two rates of an annotator are worth
-CHANCE = 2.0  # standard errors
+CHANCE = 4.0  # standard errors by which answers must be foretold better: two rates are the rule
 ALIKE = 0.8  # the least credit at which annotators are taken to be alike
 
 
