@@ -112,7 +112,8 @@ class _Lite0Front(nn.Module):
         super().__init__()
         network = whole.network
         assert isinstance(network, EfficientNetLite0)
-        self.whole, self.stem, self.blocks = whole, network.stem, network.blocks[: -LITE0_BLOCKS or None]
+        self.whole, self.stem = whole, network.stem
+        self.blocks = nn.Sequential(*list(network.blocks)[:-LITE0_BLOCKS])
 
     def forward(self, pixels: Tensor) -> Tensor:
         out: Tensor = self.blocks(self.stem(pixels.float() * self.whole.scale - self.whole.shift))
