@@ -138,7 +138,7 @@ def test_what_the_other_commands_make_of_it(blobs: Path, run: Run, write_rows: R
     named = run("name", out, "--labels", blobs / "few.csv")
     assert "9 of 9 labelled items are in the class of their name." in named.stdout, named.output
     record = json.loads((out / "discoverer.json").read_text())
-    record["labels"][0] = (record["labels"][0] + 1) % 4
+    record["codes"][0] = (record["codes"][0] + 1) % 4
     (out / "discoverer.json").write_text(json.dumps(record))
     reported = run("report", out)
     assert (reported.exit_code, reported.stderr) == (0, ""), reported.output

@@ -163,7 +163,8 @@ def refuse_other_arguments(run: Path, old: Fit | None, command: str, arguments: 
         return
     if old.command != command:
         raise InputError(f"{run} was begun by `likewise {old.command}`; give --out another folder.")
-    difference = first_difference({**LATER, **old.arguments}, as_json(arguments))
+    before = {**{name: value for name, value in LATER.items() if name in arguments}, **old.arguments}
+    difference = first_difference(before, as_json(arguments))
     if difference:
         name, was, now = difference
         option = "--" + name.replace("_", "-")
