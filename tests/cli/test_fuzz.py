@@ -27,6 +27,7 @@ Refusing = Callable[[], AbstractContextManager[None]]
 
 COMMANDS = {
     "check": (["file"], ["--repair", "--merge"]),
+    "answers": (["subcommand", "file"], ["--out", "--store", "--annotator"]),
     "fit": (["items"], ["--pairs", "--classes", "--out", "--network", "--epochs", "--batch-size", "--learning-rate"]),
     "semi": (["items"], ["--labels", "--out", "--method", "--epochs", "--held-out", "--network", "--size"]),
     "discover": ([], ["--known", "--unknown", "--similarity", "--out", "--classes", "--epochs"]),
@@ -44,6 +45,8 @@ COMMANDS = {
     "demo": ([], ["--epochs", "--seed"]),
 }
 SUBCOMMANDS = [
+    "export",
+    "import",
     "get",
     "list",
     "mnist",
@@ -263,4 +266,4 @@ def tidy(place: Path) -> None:
 
 def test_every_command_is_typed() -> None:
     commands: Any = typer.main.get_command(app)
-    assert set(commands.commands) == set(COMMANDS)
+    assert set(commands.commands) == {*COMMANDS, "label"}  # which would serve until it is stopped: see test_label.py

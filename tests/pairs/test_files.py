@@ -158,7 +158,7 @@ def test_what_is_refused(tmp_path: Path, text: str | bytes, message: str) -> Non
 
 
 def test_a_file_that_is_not_there_a_folder_and_another_kind(tmp_path: Path) -> None:
-    for name, message in (("no.csv", "does not exist"), ("no.parquet", "does not exist"), ("a.db", "ends neither in")):
+    for name, message in (("no.csv", "does not exist"), ("no.parquet", "does not exist"), ("a.db", "does not exist")):
         with pytest.raises(InputError, match=message):
             Pairs.read(tmp_path / name)
     for suffix in files.SUFFIXES:

@@ -37,7 +37,7 @@ def test_a_record_is_written_and_read_back(tmp_path: Path, trial_record: Answers
     assert read_record(path, AnswersRecord) == trial_record
     for key, value in (("unlabelled_kept", 1), ("accuracy", None), ("held_out_accuracy", "99"), ("answers", 0.5)):
         path.write_text(json.dumps({**json.loads(path.read_text()), key: value}))
-        with pytest.raises(InputError, match=f"{key} cannot be"):
+        with pytest.raises(InputError, match=f"{key} must be"):
             read_record(path, AnswersRecord)
         write(tmp_path, trial_record)
 
