@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 HARDLY_ANY, MUCH = 0.02, 0.2  # of a pile
 COUNTED = {
     "known classes": "by a rule that was calibrated on known classes",
-    "silhouette": "by their silhouette, for the known classes are too few to calibrate a rule with",
+    "silhouette": "by their silhouette, because the known classes are too few to calibrate a rule with",
 }
 
 
