@@ -15,10 +15,9 @@ from torch import Tensor, nn
 from likewise import loss_surface
 from likewise.errors import InputError
 from likewise.landscape.compute import compute_surface, describe
-from likewise.landscape.grid import read_part
+from likewise.landscape.grid import Row, RowLosses, read_part
 from likewise.landscape.job import Job, make_job
 from likewise.landscape.losses import FixedBatch
-from likewise.landscape.rows import Row, RowLosses
 from likewise.training import Interrupted
 
 Lively = Callable[..., nn.Module]
@@ -81,7 +80,7 @@ def test_the_values_do_not_depend_on_how_many_cores_there_are(job: Job) -> None:
 
 def test_few_points_at_a_time_are_the_same_points(job: Job, monkeypatch: pytest.MonkeyPatch) -> None:
     whole = RowLosses(job).row(1).values
-    monkeypatch.setattr("likewise.landscape.rows.MOST_MEBIBYTES", 1.5 * job.plane.mebibytes())
+    monkeypatch.setattr("likewise.landscape.grid.MOST_MEBIBYTES", 1.5 * job.plane.mebibytes())
     one_by_one = RowLosses(job)
     assert one_by_one.n_points == 1
     np.testing.assert_allclose(one_by_one.row(1).values, whole, rtol=1e-5)

@@ -7,7 +7,7 @@ import pytest
 from numpy.typing import NDArray
 from sklearn.datasets import load_digits, make_blobs
 
-from likewise.benchmarks.question_rivals import accuracy
+from likewise.benchmarks.questions import accuracy
 from likewise.errors import InputError
 from likewise.querying import QuestionChooser
 from likewise.querying.audit import forecast, unseen_share

@@ -36,10 +36,10 @@ from likewise.cli.options import (
     UnitLength,
     text_columns,
 )
+from likewise.cli.places import write_csv
 from likewise.cli.predict import prediction_rows
 from likewise.cli.processes import take_part
 from likewise.cli.run import open_run
-from likewise.cli.tables import write_csv
 from likewise.cli.teacher import (
     Images,
     Teacher,

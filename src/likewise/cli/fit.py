@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from likewise.cli import fitted
-from likewise.cli.credible import mixed_up_classes, rates_table, verdicts
+from likewise.cli.check import mixed_up_classes, rates_table, verdicts
 from likewise.cli.items import (
     NOT_THE_MODELS,
     Given,

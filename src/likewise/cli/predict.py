@@ -21,9 +21,8 @@ from likewise.cli.options import (
     TextColumns,
     text_columns,
 )
-from likewise.cli.places import check_file, writing
+from likewise.cli.places import check_file, write_csv, write_parquet, writing
 from likewise.cli.processes import take_part
-from likewise.cli.tables import write_csv, write_parquet
 from likewise.errors import InputError
 
 if TYPE_CHECKING:

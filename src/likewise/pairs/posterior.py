@@ -19,7 +19,7 @@ from scipy.special import expit, logit
 from scipy.stats import binom
 
 from likewise.errors import InputError
-from likewise.pairs.couplings import Couplings
+from likewise.pairs.enumeration import Couplings
 from likewise.pairs.groupings import Groupings
 from likewise.pairs.keys import keys, pairs_of
 from likewise.pairs.memberships import Memberships, PairByPair

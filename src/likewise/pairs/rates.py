@@ -9,21 +9,25 @@ into account that nobody knows which pairs are the same (Louis, 1982): what the 
 less what is missing.
 
 A classifier that was taught the answers has learned some wrong ones, which then look right, so that rates come out too
-low. Answers that it was not taught show by how much (`hidden_errors`).
+low. Answers that it was not taught show by how much (`hidden_errors`). With rates, answers are evidence: what the
+witnesses of a pair said is weighed by how often each of them is wrong (`evidence`).
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import betaln
+from scipy.special import betaln, expit
 from scipy.stats import beta
+
+from likewise.pairs.keys import keys
 
 if TYPE_CHECKING:
     from likewise.pairs.pairs import Pairs
+
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -252,3 +256,23 @@ def _shrunk(wrong: Floats, chances: Floats, missing: Floats) -> tuple[Floats, Fl
 
 def _mean(a: Floats, b: Floats) -> Floats:
     return np.asarray((a / (a + b)).clip(CERTAIN, 1 - CERTAIN))
+
+
+LEAST = 0.02  # a pair of which P(same) is as near to 1/2 tells nothing
+SUREST = 12.0  # log-odds, in favour or against
+
+
+def credibility(pairs: Pairs, false_different: Floats, false_same: Floats) -> Floats:
+    """(m,) P(same) by each answer alone, whose annotator has these rates (A,): 1/2 where it says nothing."""
+    odds = log_odds(Told.of(pairs), false_different, false_same)
+    return np.asarray(expit(odds.clip(-SUREST, SUREST)))
+
+
+def evidence(pairs: Pairs, false_different: Floats, false_same: Floats) -> Pairs:
+    """One answer for each pair: `same` is P(same) by all answers about it; those that tell nothing are left out."""
+    odds = log_odds(Told.of(pairs), false_different, false_same)
+    _, first, place = np.unique(keys(pairs.left, pairs.right, pairs.n_items), return_index=True, return_inverse=True)
+    same = expit(np.bincount(place, odds, minlength=len(first)).clip(-SUREST, SUREST))
+    one = replace(pairs.select(first), annotator=None, annotators=())
+    one = replace(one, same=same.astype(np.float32), weight=np.ones(len(first), dtype=np.float32))
+    return one.select(np.abs(same - 0.5) > LEAST)
