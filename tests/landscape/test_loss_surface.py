@@ -173,14 +173,23 @@ def test_rows_or_a_file_of_something_else_are_refused(job: Job, tmp_path: Path) 
         compute_surface(job, {"seed": 2}, out=tmp_path / "whole.npz")
 
 
+def test_what_an_earlier_version_wrote_is_refused(job: Job, tmp_path: Path) -> None:
+    old, now = {"seed": 1, "checksum": 7}, {"seed": 1, "sha256": "ab"}
+    compute_surface(job, old, out=tmp_path / "part.npz", part=(1, 2))
+    compute_surface(job, old, out=tmp_path / "whole.npz")
+    for name in ("part", "whole"):
+        with pytest.raises(InputError, match=rf"{name}.npz(.rows)? was written by an earlier version of Likewise"):
+            compute_surface(job, now, out=tmp_path / f"{name}.npz")
+
+
 def test_other_weights_or_items_are_another_job(lively: Lively, batches: tuple[FixedBatch, ...]) -> None:
-    def checksum(seed: int, given: tuple[FixedBatch, ...]) -> int:
+    def sha256(seed: int, given: tuple[FixedBatch, ...]) -> str:
         job = make_job([lively("mlp", 3, (6,), seed)], given, losses=["mcl"], grid=2)
-        described: int = describe(job, ABOUT, batch_size=10, biases="left-out", seed=0)["checksum"]
+        described: str = describe(job, ABOUT, batch_size=10, biases="left-out", seed=0)["sha256"]
         return described
 
-    assert checksum(0, batches) == checksum(0, batches)
-    assert len({checksum(0, batches), checksum(1, batches), checksum(0, batches[:2])}) == 3
+    assert sha256(0, batches) == sha256(0, batches)
+    assert len({sha256(0, batches), sha256(1, batches), sha256(0, batches[:2])}) == 3
 
 
 def test_gaps_are_counted(lively: Lively, batches: tuple[FixedBatch, ...]) -> None:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from likewise.cli.options import ANSWERS
-from likewise.cli.places import check_file, writing
+from likewise.cli.outputs import check_file, writing
 from likewise.errors import InputError
 
 if TYPE_CHECKING:

@@ -270,11 +270,22 @@ def _same_job(path: Path, about: Mapping[str, Any]) -> None:
     if not path.exists():
         write_json(path, about)
         return
-    difference = first_difference(read_json(path), as_json(about))
+    before = read_json(path)
+    refuse_earlier_version(path.parent, before)
+    difference = first_difference(before, as_json(about))
     if difference:
         name, was, now = difference
         raise InputError(
             f"{path.parent} was begun with {name} = {was!r}, now it is {now!r}; delete it or use another place."
+        )
+
+
+def refuse_earlier_version(place: Path, about: object) -> None:
+    """Version 0.1 wrote a CRC-32 of the weights and items in place of their fingerprint."""
+    if isinstance(about, dict) and "checksum" in about:
+        raise InputError(
+            f"{place} was written by an earlier version of Likewise, which cannot be compared with this job; "
+            "delete it or use another place."
         )
 
 

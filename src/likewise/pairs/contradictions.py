@@ -21,7 +21,7 @@ from scipy.sparse.csgraph import breadth_first_order
 
 from likewise.pairs.closure import components, same_and_different
 from likewise.pairs.correlation_clustering import WORK, group_exactly, group_greedily
-from likewise.pairs.keys import distinct, is_sparse, keys, pairs_of
+from likewise.pairs.pair_keys import distinct, is_sparse, pair_keys, pairs_of
 
 if TYPE_CHECKING:
     from likewise.pairs.pairs import Pairs
@@ -45,7 +45,7 @@ class Chains:
 
     def __init__(self, left: Ints, right: Ints, n: int) -> None:
         others = left != right
-        i, j = pairs_of(distinct(keys(left[others], right[others], n)), n)
+        i, j = pairs_of(distinct(pair_keys(left[others], right[others], n)), n)
         both = (np.concatenate([i, j]), np.concatenate([j, i]))
         graph = coo_array((np.ones(2 * len(i), dtype=np.bool_), both), shape=(n, n)).tocsr()
         graph.sort_indices()
@@ -154,13 +154,13 @@ def find_contradictions(pairs: Pairs, limit: int | None = None) -> list[Contradi
     rows = np.flatnonzero(said_same & contradicted[closure.component[pairs.left]])  # the others are in no chain
     left, right, n = pairs.left[rows], pairs.right[rows], pairs.n_items
     chains = _chains(Chains(left, right, n), pairs.left[broken], pairs.right[broken])
-    links, first = np.unique(keys(left, right, n), return_index=True)
+    links, first = np.unique(pair_keys(left, right, n), return_index=True)
     first_row = rows[first]  # that answers "same" for each link
 
     found = []
     for row, chain in zip(broken.tolist(), chains, strict=True):
         items = np.array(chain)
-        proof = np.append(first_row[np.searchsorted(links, keys(items[:-1], items[1:], n))], row)
+        proof = np.append(first_row[np.searchsorted(links, pair_keys(items[:-1], items[1:], n))], row)
         names = tuple(pairs.name(item) for item in chain)
         lines = tuple(pairs.lines[proof].tolist())
         found.append(Contradiction(names, tuple(proof.tolist()), lines, pairs.source.unit))
@@ -261,7 +261,7 @@ def _disputed(pairs: Pairs) -> tuple[Edges, Ints]:
     rows = (said_same | said_different) & inside & contradicted[component[pairs.left]] & (pairs.left != pairs.right)
 
     signed = pairs.weight[rows] * (2 * pairs.same[rows].astype(np.float64) - 1)
-    pair, place = np.unique(keys(pairs.left[rows], pairs.right[rows], n), return_inverse=True)
+    pair, place = np.unique(pair_keys(pairs.left[rows], pairs.right[rows], n), return_inverse=True)
     net = np.bincount(place, signed, minlength=len(pair)).astype(np.float64)
     return Edges(*pairs_of(pair, n), net).select(net != 0), np.where(contradicted[component], -1, component)
 
