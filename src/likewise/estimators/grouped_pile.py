@@ -91,6 +91,16 @@ def group_pile(
     )
 
 
+def count_classes(
+    inputs: Tensor, similarity: SimilarityNetwork, *, max_classes: int = 100, mixed: bool = False, seed: int = 0
+) -> NumberOfClasses:
+    """How many classes a pile has, with `mixed` those that are known included; as `group_pile` counts them."""
+    known, codes = similarity.known_inputs_, similarity.known_codes_
+    z = similarity.embed_items(torch.cat([known, similarity.input_form_.check(inputs)])).embedding.numpy()
+    nothing = Odds(len(inputs), np.empty((0, 2), dtype=np.int64), np.empty(0))
+    return _number(z[: len(known)], codes, z[len(known) :], nothing, None, max_classes, mixed, seed)
+
+
 def _number(
     known: NDArray[np.float32],
     codes: Ints,
