@@ -256,6 +256,6 @@ def flips(
     announce("The truth with wrong pairs", [entry.name for entry in entries])
     for record, path, ran in run_flips(dealt_out(entries, key=lambda entry: entry.name), data=data, results=results):
         typer.echo(
-            f"{path}: {'' if ran else 'there already; '}ACC {record.acc:.1f} %, {record.n_classes} dominant outputs for "
-            f"{record.true_classes} characters; {record.cpu_seconds / 60:.1f} core-minutes"
+            f"{path}: {'' if ran else 'there already; '}ACC {record.acc:.1f} %, {record.n_classes} dominant outputs "
+            f"for {record.true_classes} characters; {record.cpu_seconds / 60:.1f} core-minutes"
         )
