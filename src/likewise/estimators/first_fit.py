@@ -18,7 +18,15 @@ from likewise.estimators.inputs import InputForm
 from likewise.estimators.naming import match_names, outputs_in_use
 from likewise.estimators.number_of_outputs import asked_outputs, estimate_n_classes
 from likewise.estimators.task import Task, checksum, item_weights, items_checksum, make_task, weighted_answers
-from likewise.estimators.wrong_answers import Verdict, flip_of, judge_all, rates_of, share_wrong, turns_of
+from likewise.estimators.wrong_answers import (
+    Verdict,
+    flip_of,
+    is_by_annotator,
+    judge_all,
+    rates_of,
+    share_wrong,
+    turns_of,
+)
 from likewise.pairs import LargeAnswers, Pairs
 from likewise.training import Pile, Settings, learn_answers
 from likewise.training.turns import calibrated
@@ -57,8 +65,8 @@ def fit_first(
         number = estimate_n_classes(inputs, model.input_form_, task.said, seed)
         n_outputs, model.n_classes_interval_ = number.estimate, (number.low, number.high)
     model.n_outputs_ = n_outputs
-    inputs = _learn(model, inputs, answers, task, sample_weight, seed, X)
-    _name(model, inputs, labels, everything)
+    inputs, outputs = _learn(model, inputs, answers, task, sample_weight, seed, X)
+    _name(model, outputs, labels, everything)
     model.memory_ = {}
     if answers is not None:
         kept_answers = answers_to_remember(model, task.said) if is_evidence(model) else task.pairs
@@ -80,8 +88,8 @@ def _learn(
     sample_weight: ArrayLike | None,
     seed: int,
     X: Any,
-) -> Tensor:
-    """Learn; gives the inputs, which are those of the fine-tuned encoder where there is one."""
+) -> tuple[Tensor, NDArray[np.int64]]:
+    """Learn; gives the inputs, which are those of the fine-tuned encoder where there is one, and their outputs."""
     answered = answers is not None
     form = model.input_form_
     settings = Settings(
@@ -126,17 +134,18 @@ def _learn(
     model.unlabelled_ = learned.unlabelled
     model.grouped_ = learned.grouped
     model.held_out_ = task.held_out
+    logits = pile.logits(learned.network)
     verdict = Verdict(None, None)
-    if isinstance(answers, Pairs):
-        given = weighted_answers(answers, sample_weight)
-        verdict = judge_all(learned.network, pile, given, task.held_out, model.noise, grouped=learned.grouped)
+    if isinstance(answers, Pairs) and is_by_annotator(model.noise):
+        given, unary = weighted_answers(answers, sample_weight), logits.numpy().astype(np.float64)
+        verdict = judge_all(unary, given, task.held_out, model.noise, grouped=learned.grouped)
     model._set_verdict(verdict)
     if answered:
         rates = rates_of(verdict, learned.flip, task.held_out)
         model.network_ = calibrated(learned.network, pile, task.held_out, rates)
     model.confusion_ = learned.confusion
     model.noise_ = learned.flip if verdict.posterior is None else share_wrong(verdict, task.noisy)
-    return inputs
+    return inputs, logits.argmax(1).numpy()
 
 
 def _config(model: PairClassifier, inputs: Tensor, task: Task) -> dict[str, object]:
@@ -147,9 +156,10 @@ def _config(model: PairClassifier, inputs: Tensor, task: Task) -> dict[str, obje
     return {**told, "noise": model.noise} if turns_of(model.noise) and task.noisy else told
 
 
-def _name(model: PairClassifier, inputs: Tensor, labels: NDArray[Any] | None, classes: NDArray[Any] | None) -> None:
+def _name(
+    model: PairClassifier, outputs: NDArray[np.int64], labels: NDArray[Any] | None, classes: NDArray[Any] | None
+) -> None:
     """Find the outputs in use and, where there are labels, call them by these."""
-    outputs = model._outputs(model.network_, inputs).argmax(1).numpy()
     naming = outputs_in_use(outputs)
     in_use = naming.outputs
     if labels is not None:
