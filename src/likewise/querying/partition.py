@@ -18,7 +18,9 @@ import numpy as np
 from likewise.clustering.constraints import Floats, Ints
 from likewise.querying.view import View
 
+import os
 SUREST = 5.0  # the log-odds that links alone reach at most
+LEAST = float(os.environ.get("LEAST", -3.5))
 
 
 @dataclass(frozen=True)
@@ -31,7 +33,8 @@ class Scale:
     def odds(self, links: Floats, chance: Floats) -> Floats:
         """That two groups are one class, as a logarithm; of links and of what chance would have."""
         odds = self.slope * strength(links, chance, self.resolution)
-        return np.where(odds > 0, SUREST * np.tanh(odds / SUREST), odds)
+        limit = np.where(odds > 0, SUREST, -LEAST)
+        return np.asarray(limit * np.tanh(odds / limit))
 
 
 def strength(links: Floats, chance: Floats, resolution: float | Floats) -> Floats:
@@ -65,19 +68,38 @@ class Partition:
                 stack += [int(self.left[each - m]), int(self.right[each - m])]
         return np.array(sorted(atoms), dtype=np.int64)
 
+    def cluster_of(self, nodes: Ints) -> Ints:
+        """The cluster of each node: of an atom below it."""
+        m, nodes = len(self.cluster), nodes.copy()
+        while (joined := nodes >= m).any():
+            nodes[joined] = self.left[nodes[joined] - m]
+        return np.asarray(self.cluster[nodes])
+
     def links_between(self, atoms: Ints) -> Floats:
         """(m, 2) Links and chance of two atoms (m, 2): between the groups that were joined, or of their clusters."""
-        x = self.apart[tuple(self.cluster[atoms].T)]
+        x, join = self.apart[tuple(self.cluster[atoms].T)], self._joins_of(atoms)
+        x[join >= 0] = self.links[join[join >= 0]]
+        return np.asarray(x)
+
+    def odds_between(self, atoms: Ints) -> Floats:
+        """(m,) Log-odds that two atoms (m, 2) are of one class, answers and all; of one atom they are the surest."""
+        odds, join = self.between[tuple(self.cluster[atoms].T)], self._joins_of(atoms)
+        odds[join >= 0] = self.odds[join[join >= 0]]
+        odds[atoms[:, 0] == atoms[:, 1]] = SUREST
+        return np.asarray(odds)
+
+    def _joins_of(self, atoms: Ints) -> Ints:
+        """(m,) The join that made one of each two atoms (m, 2); -1 where none did, or where they are one atom."""
         parent = np.full(len(self.cluster) + len(self.left), -1)
         steps = np.arange(len(self.left)) + len(self.cluster)
         parent[self.left], parent[self.right] = steps, steps
+        join = np.full(len(atoms), -1)
         for row in np.flatnonzero(self.cluster[atoms[:, 0]] == self.cluster[atoms[:, 1]]):
             a, b = map(int, atoms[row])
             while a != b:  # a later join has a higher number
                 a, b = (int(parent[a]), b) if a < b else (a, int(parent[b]))
-            if a >= len(self.cluster):  # not one atom
-                x[row] = self.links[a - len(self.cluster)]
-        return np.asarray(x)
+            join[row] = a - len(self.cluster) if a >= len(self.cluster) else -1
+        return join
 
 
 def partition(view: View, scale: Scale, said: Floats, n_classes: int | None = None) -> Partition:
