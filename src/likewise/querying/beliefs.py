@@ -28,6 +28,9 @@ from likewise.querying.view import CENTRAL, View
 WRONG, LEAST_WRONG = 0.05, 0.005  # the share of wrong answers: where its estimate begins, and its least
 UNSURE = 20  # answers that this guess counts as
 ALIKE = 20  # answers that the share of all counts as for each annotator
+FAR = -4.0  # log-odds by links below which two groups are far apart
+PLACES = 0.3  # other places that a class is in, for each group: where the estimate begins
+FAR_ANSWERS = 5  # answers that this guess counts as
 ASTRAY = 0.05  # the share of answers that are right, but about an item that is not of the class of its group
 OTHERS = 0.25  # how much an answer about an item that does not stand for its atom says of the atom
 
@@ -35,6 +38,7 @@ OTHERS = 0.25  # how much an answer about an item that does not stand for its at
 @dataclass(frozen=True, eq=False)
 class Beliefs:
     view: View
+    base: Partition  # the classes without answers
     ends: Ints  # (m, 2) the pairs that were answered
     same: NDArray[np.bool_]  # (m,)
     who: Ints  # (m,) the annotator of each answer, from 0
@@ -47,7 +51,10 @@ class Beliefs:
 
     @cached_property
     def _first(self) -> Partition:
-        return partition(self.view, GUESS, self._said(np.full(len(self.same), WRONG)), self.n_classes)
+        if not len(self.same):
+            return self.base
+        said = self._said(np.full(len(self.same), WRONG))
+        return partition(self.view, GUESS, said, self.n_classes)
 
     @cached_property
     def wrong(self) -> float:
@@ -63,7 +70,8 @@ class Beliefs:
     def _shares_wrong(self) -> tuple[float, Floats]:
         rows = self._central
         odds = self._first.odds_between(self.view.atom[self.ends[rows]])
-        wrong = expit(np.where(self.same[rows], -odds, odds))
+        against = np.where(self.same[rows], -odds, odds)
+        wrong = np.where(against > 0, expit(against), 0.0)  # most answers that are believed are right
         everyone = max(LEAST_WRONG, float(wrong.sum() + WRONG * UNSURE) / (len(wrong) + UNSURE))
         size = int(self.who.max(initial=-1)) + 1
         own, number = (np.bincount(self.who[rows], each, minlength=size) for each in (wrong, np.ones(len(wrong))))
@@ -105,6 +113,19 @@ class Beliefs:
         return said
 
     @cached_property
+    def elsewhere(self) -> float:
+        """The share of groups far apart that are one class all the same, as far as they were asked about.
+
+        A class may be in several places that no links join. Where answers show that classes are, more is asked.
+        """
+        atoms = self.view.atom[self.ends[self._central]]
+        links = self._first.links_between(atoms)
+        far = GUESS.odds(links[:, 0], links[:, 1]) < FAR
+        one = expit(self._first.odds_between(atoms[far])) * self.same[self._central][far]
+        guess = FAR_ANSWERS * PLACES / max(self.base.n_clusters, 2)
+        return float(guess + one.sum()) / (FAR_ANSWERS + int(far.sum()))
+
+    @cached_property
     def joins(self) -> Floats:
         """(K, K) How likely two clusters are one class, symmetric.
 
@@ -114,6 +135,8 @@ class Beliefs:
         parts, sizes = self.parts, self.parts.sizes
         if len(sizes) < 2:
             return np.zeros((1, 1))
+        least = np.log(self.elsewhere / (1 - self.elsewhere))
+        between = np.where(parts.said > 0, parts.between, np.maximum(parts.prior, least) + parts.said)
         order = np.argsort(sizes, kind="stable")
         typical = sizes[order][np.searchsorted(np.cumsum(sizes[order]), sizes.sum() / 2)]  # of the class of most items
         favour = np.minimum(np.log(sizes / typical), 0.0)  # of being part of a large class, and not of another part
@@ -122,7 +145,7 @@ class Beliefs:
         to = np.exp(to - np.logaddexp(own, logsumexp(to, axis=1))[:, None])
         belongs = np.where(sizes[:, None] <= sizes, to, to.T)
         return np.asarray(
-            np.maximum(1 / (1 + np.exp(-parts.between)), np.maximum(np.triu(belongs), np.triu(belongs).T))
+            np.maximum(expit(between), np.maximum(np.triu(belongs), np.triu(belongs).T))
         )
 
 

@@ -103,17 +103,29 @@ def ask(beliefs: Beliefs, candidate: Candidate, asked: Asked) -> Question | None
             if pair := unasked([item], some, asked):
                 return Question(*pair, "verify")
         return None
-    left, right = (middle_items(beliefs, beliefs.parts.atoms_of(node)) for node in candidate.place)
+    sides = [beliefs.parts.atoms_of(node) for node in candidate.place]
+    left, right = (middle_items(beliefs, atoms, seen_against(beliefs, *sides)) for atoms in sides)
     pair = unasked(left, right, asked)
     return Question(*pair, candidate.kind) if pair else None
 
 
-def middle_items(beliefs: Beliefs, atoms: Ints) -> list[int]:
-    """Items that stand for some atoms, those nearest to the mean of all first."""
+def seen_against(beliefs: Beliefs, one: Ints, other: Ints) -> Ints:
+    """The items of answers between two groups of atoms: a second look is about others, as any may be an exception."""
+    inside = np.zeros((2, beliefs.view.n_atoms), dtype=np.bool_)
+    inside[0, one], inside[1, other] = True, True
+    a, b = beliefs.view.atom[beliefs.ends].T
+    return np.asarray(beliefs.ends[(inside[0, a] & inside[1, b]) | (inside[1, a] & inside[0, b])].ravel())
+
+
+def middle_items(beliefs: Beliefs, atoms: Ints, seen: Ints | None = None) -> list[int]:
+    """Items that stand for some atoms: not seen so often, the middle ones, nearest to the mean of all first."""
     view = beliefs.view
-    items = np.flatnonzero(np.isin(view.atom, atoms) & (view.rank < CENTRAL))
+    inside = np.zeros(view.n_atoms, dtype=np.bool_)
+    inside[atoms] = True
+    items = np.flatnonzero(inside[view.atom] & (view.rank < CENTRAL))
     near = view.places[items] @ view.sums[atoms].sum(axis=0)
-    return [int(each) for each in items[np.argsort(-near, kind="stable")[:TRIED]]]
+    times = np.zeros(len(items)) if seen is None else np.bincount(seen, minlength=len(view.atom))[items]
+    return [int(each) for each in items[np.lexsort((-near, view.rank[items], times))[:TRIED]]]
 
 
 def members(beliefs: Beliefs, cluster: int, item: int, *, of_atom: bool = False) -> list[int]:

@@ -93,7 +93,7 @@ class QuestionChooser:
         if self.n_items > 1:
             every = spaces(items) if self.n_items <= MOST_TO_COMPARE else dict([next(iter(spaces(items).items()))])
             self._views: list[View] = [see(name, rows, seed) for name, rows in every.items()]
-            self._bases = [without_answers(view) for view in self._views]
+            self._bases = [without_answers(view, n_classes) for view in self._views]
 
     # The answers
 
@@ -165,8 +165,8 @@ class QuestionChooser:
         same = np.array([bool(one.same) for one in answers], dtype=np.bool_)
         people = {name: number for number, name in enumerate(dict.fromkeys(one.annotator for one in answers))}
         who = np.array([people[one.annotator] for one in answers], dtype=np.int64)
-        view = self._views[best_view(self._views, self._bases, ends, same)] if view is None else view
-        return Beliefs(view, ends, same, who, self._n_classes)
+        place = best_view(self._views, self._bases, ends, same) if view is None else self._views.index(view)
+        return Beliefs(self._views[place], self._bases[place], ends, same, who, self._n_classes)
 
     @property
     def space(self) -> str:

@@ -18,9 +18,8 @@ import numpy as np
 from likewise.clustering.constraints import Floats, Ints
 from likewise.querying.view import View
 
-import os
 SUREST = 5.0  # the log-odds that links alone reach at most
-LEAST = float(os.environ.get("LEAST", -3.5))
+LEAST = -3.5  # and at least, where answers say "same": a class may be in several places
 
 
 @dataclass(frozen=True)
@@ -33,8 +32,7 @@ class Scale:
     def odds(self, links: Floats, chance: Floats) -> Floats:
         """That two groups are one class, as a logarithm; of links and of what chance would have."""
         odds = self.slope * strength(links, chance, self.resolution)
-        limit = np.where(odds > 0, SUREST, -LEAST)
-        return np.asarray(limit * np.tanh(odds / limit))
+        return np.where(odds > 0, SUREST * np.tanh(odds / SUREST), odds)
 
 
 def strength(links: Floats, chance: Floats, resolution: float | Floats) -> Floats:
@@ -54,6 +52,7 @@ class Partition:
     root: Ints  # (K,) the node of each cluster
     between: Floats  # (K, K) log-odds that two clusters are one class
     prior: Floats  # (K, K) likewise, without answers
+    said: Floats  # (K, K) and of answers alone
     apart: Floats  # (K, K, 2) links of two clusters, and what chance would have
     sizes: Floats  # (K,)
 
@@ -102,11 +101,16 @@ class Partition:
         return join
 
 
+def weigh(odds: Floats, said: Floats) -> Floats:
+    """The log-odds by links and by answers together: links alone do not outweigh several answers "same"."""
+    return np.where(said > 0, np.maximum(odds, LEAST), odds) + said
+
+
 def partition(view: View, scale: Scale, said: Floats, n_classes: int | None = None) -> Partition:
     """The classes, from the summed log-odds of the answers (M, M) between atoms; so many where that is known."""
     m, total = view.n_atoms, max(float(view.degree.sum()), 1e-12)
     links, degree, sizes, said = view.links.copy(), view.degree.copy(), view.sizes.copy(), said.copy()
-    value = scale.odds(links, np.outer(degree, degree) / total) + said
+    value = weigh(scale.odds(links, np.outer(degree, degree) / total), said)
     np.fill_diagonal(value, -np.inf)
     node, alive, rows = np.arange(m), np.ones(m, dtype=np.bool_), np.arange(m)
     best = value.argmax(axis=1)
@@ -127,7 +131,7 @@ def partition(view: View, scale: Scale, said: Floats, n_classes: int | None = No
         degree[a] += degree[b]
         sizes[a] += sizes[b]
         alive[b], node[a] = False, m + step
-        row = scale.odds(links[a], degree[a] * degree / total) + said[a]
+        row = weigh(scale.odds(links[a], degree[a] * degree / total), said[a])
         row[~alive] = row[a] = -np.inf
         value[a] = value[:, a] = row
         value[b] = value[:, b] = -np.inf
@@ -140,6 +144,7 @@ def partition(view: View, scale: Scale, said: Floats, n_classes: int | None = No
     cluster = np.empty(m, dtype=np.int64)
     table = np.array(joins).reshape(-1, 4)
     both = np.ix_(roots, roots)
+    chance = np.outer(degree[roots], degree[roots]) / total
     found = Partition(
         cluster=cluster,
         n_clusters=len(roots),
@@ -150,8 +155,9 @@ def partition(view: View, scale: Scale, said: Floats, n_classes: int | None = No
         small=table[:, 3],
         root=node[roots],
         between=value[both],
-        prior=value[both] - said[both],
-        apart=np.stack([links[both], np.outer(degree[roots], degree[roots]) / total], axis=2),
+        prior=scale.odds(links[both], chance),
+        said=said[both],
+        apart=np.stack([links[both], chance], axis=2),
         sizes=sizes[roots],
     )
     for number, root in enumerate(found.root):
