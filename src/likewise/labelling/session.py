@@ -314,7 +314,10 @@ class LabellingSession:
     def _settle(self) -> None:
         """Tell the chooser which groups are pure or finished."""
         if any(mark.what in ("pure", "finished") for mark in self.marks):
-            said, here = self.said_of_groups(), [self.place[mark.item] for mark in self.marks if mark.item in self.place]
+            said, here = (
+                self.said_of_groups(),
+                [self.place[mark.item] for mark in self.marks if mark.item in self.place],
+            )
             groups = {item: said[int(self.chooser.labels_[item])] for item in here}
             self.chooser.settle(
                 *([item for item, marked in groups.items() if marked.get(what) == "1"] for what in ("pure", "finished"))

@@ -30,6 +30,7 @@ UNSURE = 20  # answers that this guess counts as
 ALIKE = 20  # answers that the share of all counts as for each annotator
 FAR = -4.0  # log-odds by links below which two groups are far apart
 PLACES = 0.3  # other places that a class is in, for each group: where the estimate begins
+NEAREST = 2  # groups that are the likeliest other place; others are the less likely the farther they are
 FAR_ANSWERS = 5  # answers that this guess counts as
 ASTRAY = 0.05  # the share of answers that are right, but about an item that is not of the class of its group
 OTHERS = 0.25  # how much an answer about an item that does not stand for its atom says of the atom
@@ -135,7 +136,9 @@ class Beliefs:
         parts, sizes = self.parts, self.parts.sizes
         if len(sizes) < 2:
             return np.zeros((1, 1))
-        least = np.log(self.elsewhere / (1 - self.elsewhere))
+        rank = np.argsort(np.argsort(-parts.prior, axis=1, kind="stable"), axis=1)  # 0 for the group nearest by links
+        share = self.elsewhere / np.maximum(np.minimum(rank, rank.T) / NEAREST, 1.0)
+        least = np.log(share / (1 - share))
         between = np.where(parts.said > 0, parts.between, np.maximum(parts.prior, least) + parts.said)
         order = np.argsort(sizes, kind="stable")
         typical = sizes[order][np.searchsorted(np.cumsum(sizes[order]), sizes.sum() / 2)]  # of the class of most items
@@ -144,9 +147,7 @@ class Beliefs:
         to = parts.between + favour
         to = np.exp(to - np.logaddexp(own, logsumexp(to, axis=1))[:, None])
         belongs = np.where(sizes[:, None] <= sizes, to, to.T)
-        return np.asarray(
-            np.maximum(expit(between), np.maximum(np.triu(belongs), np.triu(belongs).T))
-        )
+        return np.asarray(np.maximum(expit(between), np.maximum(np.triu(belongs), np.triu(belongs).T)))
 
 
 def log_odds(wrong: Floats) -> Floats:

@@ -32,7 +32,9 @@ class Scale:
     def odds(self, links: Floats, chance: Floats) -> Floats:
         """That two groups are one class, as a logarithm; of links and of what chance would have."""
         odds = self.slope * strength(links, chance, self.resolution)
-        return np.where(odds > 0, SUREST * np.tanh(odds / SUREST), odds)
+        likely = odds > 0
+        odds[likely] = SUREST * np.tanh(odds[likely] / SUREST)
+        return odds
 
 
 def strength(links: Floats, chance: Floats, resolution: float | Floats) -> Floats:
@@ -109,10 +111,12 @@ def weigh(odds: Floats, said: Floats) -> Floats:
 def partition(view: View, scale: Scale, said: Floats, n_classes: int | None = None) -> Partition:
     """The classes, from the summed log-odds of the answers (M, M) between atoms; so many where that is known."""
     m, total = view.n_atoms, max(float(view.degree.sum()), 1e-12)
-    links, degree, sizes, said = view.links.copy(), view.degree.copy(), view.sizes.copy(), said.copy()
+    tables = np.stack([view.links, said])  # (2, M, M)
+    (links, said), degree, sizes = tables, view.degree.copy(), view.sizes.copy()
     value = weigh(scale.odds(links, np.outer(degree, degree) / total), said)
     np.fill_diagonal(value, -np.inf)
     node, alive, rows = np.arange(m), np.ones(m, dtype=np.bool_), np.arange(m)
+    gone = np.zeros(m)  # -inf for those that are part of another
     best = value.argmax(axis=1)
     top = value[rows, best]
     joins: list[tuple[int, int, float, float]] = []
@@ -120,26 +124,28 @@ def partition(view: View, scale: Scale, said: Floats, n_classes: int | None = No
     for step in range(m - 1):
         a = int(top.argmax())
         b = int(best[a])
-        if m - step == n_classes or (n_classes is None and value[a, b] <= 0):
+        if m - step == n_classes or (n_classes is None and top[a] <= 0):
             break
         a, b = min(a, b), max(a, b)
         joins.append((int(node[a]), int(node[b]), float(value[a, b]), min(sizes[a], sizes[b])))
         between.append((links[a, b], degree[a] * degree[b] / total))
-        for table in (links, said):
-            table[a] += table[b]
-            table[:, a] += table[:, b]
+        tables[:, a] += tables[:, b]
+        tables[:, a, a] += tables[:, a, b]
+        tables[:, :, a] = tables[:, a]
         degree[a] += degree[b]
         sizes[a] += sizes[b]
-        alive[b], node[a] = False, m + step
-        row = weigh(scale.odds(links[a], degree[a] * degree / total), said[a])
-        row[~alive] = row[a] = -np.inf
+        alive[b], node[a], gone[b] = False, m + step, -np.inf
+        row = weigh(scale.odds(links[a], degree * (degree[a] / total)), said[a]) + gone
+        row[a] = -np.inf
         value[a] = value[:, a] = row
-        value[b] = value[:, b] = -np.inf
-        stale = np.flatnonzero(alive & ((best == a) | (best == b)))
+        value[b] = value[:, b] = top[b] = -np.inf
+        stale = np.flatnonzero(((best == a) | (best == b)) & alive)
         best[stale] = value[stale].argmax(axis=1)
-        best[row > top] = a
+        top[stale] = value[stale, best[stale]]
+        better = row > top
+        best[better], top[better] = a, row[better]
         best[a] = row.argmax()
-        top = value[rows, best]
+        top[a] = row[best[a]]
     roots = np.flatnonzero(alive)
     cluster = np.empty(m, dtype=np.int64)
     table = np.array(joins).reshape(-1, 4)

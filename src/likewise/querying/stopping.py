@@ -28,9 +28,7 @@ ENOUGH_AUDITS = 20  # with so many the estimate alone decides
 def audits_agree(accuracy: tuple[float, float, float], audits: int, target: float) -> bool:
     """Whether random audits say that the target is reached."""
     estimate, low, _ = accuracy
-    return (
-        estimate >= target and audits >= FEWEST_AUDITS and (low >= target - LEAST_LOW or audits >= ENOUGH_AUDITS)
-    )
+    return estimate >= target and audits >= FEWEST_AUDITS and (low >= target - LEAST_LOW or audits >= ENOUGH_AUDITS)
 
 
 def settled(before: Beliefs, now: Beliefs, accuracy: tuple[float, float, float]) -> str | None:
