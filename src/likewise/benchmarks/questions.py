@@ -33,6 +33,7 @@ from likewise.storage.records import read_json, write_json
 
 CASES = ("digits", "mnist", "photos", "speed")
 MNIST_ITEMS = 2000
+LOOK = 5  # answers after which the person looks whether an end is offered
 FORECASTS = (10, 20, 30, 50, 80, 150, 300)  # answers after which forecast and estimate are judged
 
 
@@ -66,7 +67,7 @@ def simulate(
             estimates.append((number, *(round(each, 4) for each in chooser.accuracy())))
             if curve[-1] < TARGET:
                 forecasts.append((number, *chooser.forecast(TARGET)))
-        if stop is None and chooser.done:
+        if stop is None and number % LOOK == 0 and chooser.done:
             stop = number
         pair = chooser.next()
         if pair is None:

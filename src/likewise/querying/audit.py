@@ -24,6 +24,7 @@ from likewise.querying.beliefs import Beliefs
 
 PRIOR = 5
 CONFIDENCE = 0.9
+SURELY_PARTS = 0.35  # of the items expected to be in a lesser part of their class: at least so many are
 
 
 def accuracy(beliefs: Beliefs, hits: int, audits: int, finished: float = 0.0) -> tuple[float, float, float]:
@@ -34,7 +35,8 @@ def accuracy(beliefs: Beliefs, hits: int, audits: int, finished: float = 0.0) ->
     low, high = ((one - e) / (1 - 2 * e) for one in wilson(share * (audits + PRIOR), audits + PRIOR, CONFIDENCE))
     whole, error = whole_classes(beliefs)
     estimate = min(max((share - e) / (1 - 2 * e), 0.0), 1.0) * whole
-    low, high = max(0.0, min(low * (whole - error), estimate)), min(1.0, max(high * (whole + error), estimate))
+    most = 1 - SURELY_PARTS * (1 - whole)
+    low, high = max(0.0, min(low * (whole - error), estimate)), min(1.0, max(high * most, estimate))
     return finished + (1 - finished) * estimate, finished + (1 - finished) * low, finished + (1 - finished) * high
 
 
