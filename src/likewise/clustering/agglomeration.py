@@ -60,9 +60,10 @@ class Candidate:
 
     def partition(self, odds: Odds, wrong: float, n_clusters: int) -> Ints:
         """(n,) The clusters of the items: groups are joined, then moved."""
-        joined = clusters_after(self.joins(odds, wrong, n_clusters), self.n_fine)
-        said = odds.matrix(wrong)
-        return move_groups(self.geometry, self.fine, self.n_fine, said, joined, n_clusters)[self.fine]
+        log_odds = odds.matrix(wrong)
+        joins = join_groups(self.geometry, self.fine, self.n_fine, log_odds, n_clusters)
+        joined = clusters_after(joins, self.n_fine)
+        return move_groups(self.geometry, self.fine, self.n_fine, log_odds, joined, n_clusters)[self.fine]
 
     def posterior(self, odds: Odds, wrong: float, n_clusters: int) -> Floats:
         labels = self.partition(odds, wrong, n_clusters)

@@ -81,7 +81,7 @@ class _MeanGroups:
         return np.asarray(self.strength / 2 * (joined - square / size - squares / self.sizes))
 
     def places(self, cluster: Ints, n_clusters: int) -> Floats:
-        own = members(cluster, n_clusters).toarray()  # (M, K)
+        own = np.eye(n_clusters)[cluster]  # (M, K)
         square = (self.sums**2).sum(axis=1)[:, None]
         sums = own.T @ self.sums  # (K, d)
         product = self.sums @ sums.T - own * square  # with the others of each cluster
@@ -122,7 +122,7 @@ class _SphereGroups:
         return np.asarray(self.strength * (joined - length - self.lengths))
 
     def places(self, cluster: Ints, n_clusters: int) -> Floats:
-        own = members(cluster, n_clusters).toarray()  # (M, K)
+        own = np.eye(n_clusters)[cluster]  # (M, K)
         sums = own.T @ self.sums  # (K, d)
         product = self.sums @ sums.T - own * self.lengths[:, None] ** 2  # with the others of each cluster
         others = (sums**2).sum(axis=1) - own * (2 * product + self.lengths[:, None] ** 2)
@@ -161,7 +161,7 @@ class _NeighbourGroups:
         return np.asarray(self.strength * (self.edges[group] - self.degree[group] * self.degree / self.total))
 
     def places(self, cluster: Ints, n_clusters: int) -> Floats:
-        own = members(cluster, n_clusters).toarray()
+        own = np.eye(n_clusters)[cluster]
         edges = self.edges @ own - own * np.diag(self.edges)[:, None]
         degree = own.T @ self.degree - own * self.degree[:, None]
         return np.asarray(self.strength * (edges - self.degree[:, None] * degree / self.total))

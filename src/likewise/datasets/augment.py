@@ -181,8 +181,6 @@ def normalise(inputs: Tensor, mean: Sequence[float], std: Sequence[float]) -> Te
             f"mean and std must have one value for each channel or column, got {len(mean)} "
             f"for inputs of shape {tuple(inputs.shape)}."
         )
-    if not all(value > 0 for value in std):
-        raise InputError(f"std must be positive everywhere, got {min(std)}.")
     shape = (1, -1, *[1] * (inputs.ndim - 2))
     scale, offset = (each.to(inputs.device).view(shape) for each in _scale_and_offset(tuple(mean), tuple(std), unit))
     return values.mul_(scale).sub_(offset)
@@ -191,6 +189,8 @@ def normalise(inputs: Tensor, mean: Sequence[float], std: Sequence[float]) -> Te
 @functools.lru_cache(maxsize=8)  # a thousand columns take longer to convert than a batch of them to normalise
 def _scale_and_offset(mean: tuple[float, ...], std: tuple[float, ...], unit: float) -> tuple[Tensor, Tensor]:
     """`x / unit` normalised is `x * scale - offset`."""
+    if not all(value > 0 for value in std):
+        raise InputError(f"std must be positive everywhere, got {min(std)}.")
     scale = torch.tensor(std, dtype=torch.float64).mul_(unit).reciprocal_()
     offset = torch.tensor(mean, dtype=torch.float64).mul_(unit).mul_(scale)
     return scale.float(), offset.float()
@@ -210,8 +210,11 @@ class Jitter:
     std: tuple[float, ...]  # of each column
 
     def __call__(self, features: Tensor, generator: torch.Generator) -> Tensor:
-        noise = torch.randn(features.shape, generator=generator) * (self.strength * torch.tensor(self.std))
-        return features + noise
+        return features + torch.randn(features.shape, generator=generator) * self._scale
+
+    @functools.cached_property
+    def _scale(self) -> Tensor:
+        return self.strength * torch.tensor(self.std)
 
 
 # A strong augmentation of images: a gentle one, then other light, and a square cut out of each.

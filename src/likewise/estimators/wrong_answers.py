@@ -17,13 +17,11 @@ from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
-from torch import nn
 
 from likewise.errors import InputError
 from likewise.pairs import Pairs, Posterior
 from likewise.pairs.credible import credible_facts
 from likewise.pairs.rates import PRIOR_ANSWERS, PRIOR_WRONG
-from likewise.training import Pile
 from likewise.training.answers import Turns
 from likewise.training.judging import ErrorRates
 from likewise.training.turns import judge_answers
@@ -98,20 +96,16 @@ class Verdict:
 
 
 def judge_all(
-    network: nn.Module, pile: Pile, answers: Pairs, held_out: Pairs, noise: Noise, *, grouped: bool = False
+    logits: NDArray[np.float64], answers: Pairs, held_out: Pairs, noise: Noise, *, grouped: bool = False
 ) -> Verdict:
-    """All answers as they were given, held-out ones and all, judged by the network in the end.
+    """All answers as they were given, held-out ones and all, judged by the logits (n, K) of the network in the end.
 
     Where it began with groups (`grouped`), groups that were made without an answer foretold it: answers are supported.
     With many classes the few held-out answers that say "same" could not show that.
     """
-    if not is_by_annotator(noise):
-        return Verdict(None, None)
     untaught = np.isin(answers.lines, held_out.lines)
     enough = untaught.sum() >= FEWEST_UNTAUGHT
-    found = judge_answers(
-        network, pile, answers, held_out, joint=noise == "auto", untaught=untaught if enough else None
-    )
+    found = judge_answers(logits, answers, held_out, joint=noise == "auto", untaught=untaught if enough else None)
     if grouped and len(answers) >= FEWEST_GROUPED:
         found = replace(found, supported=True)
     return Verdict(found, credible_facts(found))

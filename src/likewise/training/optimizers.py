@@ -5,6 +5,7 @@ from __future__ import annotations
 import inspect
 import math
 from collections.abc import Callable, Mapping
+from functools import cache
 from typing import Any
 from zlib import crc32
 
@@ -60,13 +61,24 @@ def build_optimizer(
         optimizer = make(network)
         _check(optimizer, network)
     elif settings.optimizer == "sgd":
-        optimizer = SGD(parameters, lr=rate, momentum=settings.momentum, weight_decay=decay, fused=fused)
+        optimizer = uncompiled(SGD)(parameters, lr=rate, momentum=settings.momentum, weight_decay=decay, fused=fused)
     else:
-        kind = Adam if settings.optimizer == "adam" else AdamW
+        kind = uncompiled(Adam if settings.optimizer == "adam" else AdamW)
         optimizer = kind(parameters, lr=rate, weight_decay=decay, fused=fused)
     for group in optimizer.param_groups:
         group["initial_lr"] = float(group["lr"])
     return optimizer
+
+
+@cache
+def uncompiled(kind: type[Any]) -> type[Any]:
+    """The same optimizer, but making and stepping it does not import torch's compiler, which takes 1 to 3 seconds.
+
+    torch wraps three methods to keep its compiler out of them, and imports the compiler for that; these are the methods
+    without what is around them.
+    """
+    methods = {name: inspect.unwrap(getattr(kind, name)) for name in ("add_param_group", "zero_grad", "step")}
+    return type(kind.__name__, (kind,), {**methods, "step": torch.no_grad()(methods["step"])})
 
 
 def set_rate(optimizer: Optimizer, rate: float, settings: Settings) -> None:

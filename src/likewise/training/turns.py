@@ -80,19 +80,17 @@ def known_by_answers(pairs: Pairs) -> EvidenceKnowledge:
 
 
 def judge_answers(
-    network: nn.Module,
-    pile: Pile,
+    logits: Floats,
     pairs: Pairs,
     held_out: Pairs,
     *,
     joint: bool,
     untaught: NDArray[np.bool_] | None = None,
 ) -> Posterior:
-    """The posterior of the answers under the network; `held_out` was not taught to it and tempers its outputs.
+    """The posterior of the answers under a network's logits (n, K); `held_out` was not taught to it and tempers them.
 
-    How far these are to be tempered depends on the annotators' rates, and the other way round: both are found twice.
+    How far they are to be tempered depends on the annotators' rates, and the other way round: both are found twice.
     """
-    logits = pile.logits(inner(network)).numpy().astype(np.float64)
     usual = float(np.exp(USUAL_TEMPERATURE))
     first = infer(pairs, None, logits / usual, None, None, OUTSIDE, joint=joint, untaught=untaught)
     rates = ErrorRates(first.rates.false_different, first.rates.false_same)
@@ -185,10 +183,12 @@ def learn_in_turns(
 
 def _decide(model: nn.Module, learner: Learner, said: Pairs, items: NDArray[np.int64], joint: bool) -> dict[str, Any]:
     """What the posterior says, as JSON has it: the first process decides for all."""
-    found = judge_answers(model, learner.pile, said, learner.held_out, joint=joint)
+    seen = np.unique(np.concatenate([items, said.items, learner.held_out.items]))  # others have no part in it
+    logits = learner.pile.logits(inner(model), seen).numpy().astype(np.float64)
+    found = judge_answers(logits, among(said, seen), among(learner.held_out, seen), joint=joint)
     assert found.classes is not None
-    classes = found.classes[items]
-    outputs = learner.pile.logits(inner(model), items).argmax(1).numpy()
+    place = np.searchsorted(seen, items)
+    classes, outputs = found.classes[place], logits[place].argmax(1)
     return {
         "false_different": found.rates.false_different.tolist(),
         "false_same": found.rates.false_same.tolist(),
