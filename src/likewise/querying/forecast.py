@@ -30,8 +30,12 @@ def forecast(n: int, values: Floats, accuracy: tuple[float, float, float], targe
     >>> forecast(100, np.array([4.0, 3.0, 2.0]), (0.83, 0.7, 0.9), 0.95)
     (2, 26)
     """
-    estimate = accuracy[0]
+    questions, pairs = questions_to(n, values, accuracy[0], target), n * (n - 1) // 2
+    low = 0 if accuracy[0] >= target else math.floor(FASTEST * questions)
+    return min(low, pairs), min(math.ceil(SLOWEST * questions) + FEW, pairs)
+
+
+def questions_to(n: int, values: Floats, estimate: float, target: float) -> float:
+    """q"""
     worth = max(float(values[:NEXT].mean()) if len(values) else 0.0, LEAST_VALUE)
-    questions = n * max(target - estimate, LEAST) / worth
-    low = 0 if estimate >= target else math.floor(FASTEST * questions)
-    return min(low, n * (n - 1) // 2), min(math.ceil(SLOWEST * questions) + FEW, n * (n - 1) // 2)
+    return n * max(target - estimate, LEAST) / worth
