@@ -82,4 +82,4 @@ def test_geometries_that_find_known_classes_count_more() -> None:
     codes = np.arange(400) % 2
     rows = np.stack([np.cos(angle), np.sin(angle)], axis=1) * np.where(codes, 1.0, 4.0)[:, None]
     prior = judge_geometries(rows, codes, 0)
-    assert prior["items, means"] < prior["items, diffusion"] == 0
+    assert prior["items, k-means"] < -5 < prior["items, neighbours"] == 0

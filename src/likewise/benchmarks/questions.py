@@ -64,7 +64,8 @@ def simulate(
     curve, forecasts, estimates, pairs, stop = [accuracy(chooser.labels_, y)], [], [], [], None
     for number in range(answers):
         if number in FORECASTS:
-            estimates.append((number, *(round(each, 4) for each in chooser.accuracy())))
+            estimate, low, high = (round(each, 4) for each in chooser.accuracy())
+            estimates.append((number, estimate, low, high))
             if curve[-1] < TARGET:
                 forecasts.append((number, *chooser.forecast(TARGET)))
         if stop is None and number % LOOK == 0 and chooser.done:

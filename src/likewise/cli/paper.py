@@ -13,7 +13,7 @@ import typer
 from likewise.cli.answer_tables import answers, eci_pp, noise, spherepair
 from likewise.cli.options import AblationOption, Data, NetworkName, Processes, Seed, SemiMethod
 from likewise.cli.processes import dealt_out
-from likewise.cli.transfer_tables import Results, Runs, announce, discovery, table2, table3, table5
+from likewise.cli.transfer_tables import Results, Runs, announce, counts, discovery, flips, table2, table3, table5
 from likewise.errors import InputError
 
 app = typer.Typer(no_args_is_help=True, help="Run the paper's tables and put the figures side by side.")
@@ -117,6 +117,8 @@ def table4(
 
 app.command()(table5)
 app.command()(discovery)
+app.command()(counts)
+app.command()(flips)
 
 
 app.command()(answers)

@@ -200,3 +200,62 @@ def discovery(
             f"{path}: {there}{record.accuracy:.2f} %, {', '.join(parts)}; {record.estimate} of {record.n_classes} "
             f"classes; {record.cpu_seconds / 60:.1f} core-minutes"
         )
+
+
+def counts(
+    dataset: Annotated[
+        Literal["photos", "banking77", "cifar100"] | None,
+        typer.Option(help="The features whose classes are drawn; all where not given."),
+    ] = None,
+    kind: Annotated[
+        Literal["new", "mixed"] | None,
+        typer.Option(help="Whether known classes are in the piles as well; both where not given."),
+    ] = None,
+    piles: Annotated[int, typer.Option(min=1, help="How many piles are drawn.")] = 20,
+    seed: Seed = 0,
+    data: Data = None,
+    results: Results = Path("results"),
+) -> None:
+    """How often the interval of the estimated number of classes covers the truth.
+
+    The features are files such as photos-lite0.npz in the data folder. An entry that has a record is not run again.
+    """
+    from likewise.paper.class_counts import run_counts, select_counts
+
+    entries = select_counts(dataset, kind, piles, seed)
+    announce("The number of classes", [entry.name for entry in entries])
+    for record, path, ran in run_counts(dealt_out(entries, key=lambda entry: entry.name), data=data, results=results):
+        there = "" if ran else "there already; "
+        typer.echo(
+            f"{path}: {there}covered in {record.covered:.0f} % of {len(record.piles)} piles, off by {record.error:.1f} "
+            f"on average; {record.cpu_seconds / 60:.1f} core-minutes"
+        )
+
+
+def flips(
+    method: Annotated[Literal["kcl", "mcl"] | None, typer.Option(help="The criterion; both where not given.")] = None,
+    alphabet: Annotated[
+        Literal["Angelic", "Tengwar"] | None, typer.Option(help="The alphabet of Omniglot; both where not given.")
+    ] = None,
+    rate: Annotated[
+        Literal["0", "0.01", "0.03", "0.1", "similarity"] | None,
+        typer.Option(help="The share of the pairs that is wrong, or as the similarity; all where not given."),
+    ] = None,
+    epochs: Annotated[int, typer.Option(min=1, help="Epochs; the schedule is compressed in proportion.")] = 50,
+    seed: Seed = 0,
+    data: Data = None,
+    results: Results = Path("results"),
+) -> None:
+    """KCL and MCL with 100 outputs, taught by the truth with wrong pairs.
+
+    An entry that has a record is not run again.
+    """
+    from likewise.paper.flips import run_flips, select_flips
+
+    entries = select_flips(method, alphabet, rate, epochs, seed)
+    announce("The truth with wrong pairs", [entry.name for entry in entries])
+    for record, path, ran in run_flips(dealt_out(entries, key=lambda entry: entry.name), data=data, results=results):
+        typer.echo(
+            f"{path}: {'' if ran else 'there already; '}ACC {record.acc:.1f} %, {record.n_classes} dominant outputs "
+            f"for {record.true_classes} characters; {record.cpu_seconds / 60:.1f} core-minutes"
+        )

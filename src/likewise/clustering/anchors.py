@@ -11,13 +11,15 @@ from labels. Which geometries count is decided by known classes, of which the gr
 
 from __future__ import annotations
 
+import math
 import warnings
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 
 import numpy as np
 from scipy.optimize import linear_sum_assignment
 from scipy.sparse import csr_array
+from scipy.special import softmax
 from sklearn.exceptions import ConvergenceWarning
 
 from likewise.clustering.agglomeration import (
@@ -40,6 +42,9 @@ from likewise.evaluation import accuracy, confusion, match_outputs
 CERTAIN = 1e3  # log-odds of a label
 APART = -1e6  # what joining two known classes would be worth
 POINTS = 0.01  # of ACC on known classes that make a geometry count 1/e
+DRAWS, OF_CLASSES, OF_ITEMS = 5, 2 / 3, 0.8  # of known classes, on which geometries are judged
+K_MEANS = "items, k-means"
+K_MEANS_STARTS = 10
 LARGE = 4000  # items from which on one start of k-means is made in place of two
 
 
@@ -89,7 +94,9 @@ def group_around(
         tried = [anchored(one, anchors) for one in candidates({"items": space}, n_clusters, seed, starts=starts)]
     else:
         tried = list(geometries(space, n_clusters, seed, starts))
-    scores = np.array([(prior or {}).get(one.name, 0.0) * LENIENCE for one in tried])
+    names = [one.name for one in tried]
+    often = np.log([names.count(name) for name in names])  # each geometry has one vote, however many candidates
+    scores = np.array([(prior or {}).get(name, 0.0) for name in names]) * LENIENCE - often * LENIENCE
     if len(odds):
         scores += [log_likelihood(out_of_fold(one, links, n_clusters, seed), links) for one in tried]
     weights = np.exp((scores - scores.max()) / LENIENCE)
@@ -105,16 +112,25 @@ def group_around(
     return Grouped(total / total.sum(axis=1, keepdims=True), np.stack(opinions, axis=1), tried[best].name)
 
 
+@dataclass(frozen=True, eq=False)
+class KMeansCandidate(Candidate):
+    """K-means itself. Without answers its clusters stay, so that the result is not below it where it has the vote."""
+
+    def posterior(self, odds: Odds, wrong: float, n_clusters: int) -> Floats:
+        if len(odds):
+            return super().posterior(odds, wrong, n_clusters)
+        return np.asarray(softmax(self.geometry.logits(np.eye(n_clusters)[self.fine]), axis=1))
+
+
 def geometries(space: Space, n_clusters: int, seed: int, starts: int) -> Iterator[Candidate]:
     """Those of `agglomerate`, and k-means itself: where classes are round and equally wide, nothing beats it."""
     yield from candidates({"items": space}, n_clusters, seed, starts=starts)
     rows = principal_rows(space, seed)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)  # some points are the same
-        labels = np.unique(fit_centres(rows, n_clusters, 5, seed).labels_, return_inverse=True)[1]
+        labels = np.unique(fit_centres(rows, n_clusters, K_MEANS_STARTS, seed).labels_, return_inverse=True)[1]
     if int(labels.max()) + 1 == n_clusters:
-        for _ in range(starts):  # it counts as often as each of the others
-            yield Candidate("items, k-means", Means(rows, MEANS), labels, n_clusters)
+        yield KMeansCandidate(K_MEANS, Means(rows, MEANS), labels, n_clusters)
 
 
 def anchored(candidate: Candidate, anchors: Ints) -> Candidate:
@@ -132,20 +148,41 @@ def aligned(posterior: Floats, like: Floats, n_fixed: int) -> Floats:
     return np.asarray(posterior[:, order])
 
 
-def judge_geometries(space: Space, codes: Ints, seed: int) -> dict[str, float]:
+def judge_geometries(
+    space: Space, codes: Ints, seed: int, embed: Callable[[Ints], Space] | None = None
+) -> dict[str, float]:
     """What each geometry is worth: log weights by how well it finds known classes (n,) that it is not told of.
+
+    It is the mean over several draws of classes and items, because on a handful of classes one geometry is often lucky.
+    Where the space was fitted to known classes, these are more compact in it than new ones will be. Then `embed` gives
+    some of the items as they are in a space that was fitted without their classes.
 
     >>> from sklearn.datasets import make_blobs
     >>> X, y = make_blobs(200, centers=4, n_features=8, random_state=0)
     >>> max(judge_geometries(X, y, 0).values())
     0.0
     """
-    n_classes = int(codes.max()) + 1
-    nothing = Odds(len(space), np.empty((0, 2), dtype=np.int64), np.empty(0))
     right: dict[str, list[float]] = {}
-    for candidate in geometries(space, n_classes, seed, 1):
-        labels = candidate.partition(nothing, FIRST_WRONG, n_classes)
-        counts = confusion(labels, codes, n_classes, n_classes)
-        right.setdefault(candidate.name, []).append(accuracy(counts, match_outputs(counts)))
+    for rows in _draws(codes, seed, of_classes=OF_CLASSES if embed is None else 0.5):
+        places = np.unique(codes[rows], return_inverse=True)[1]
+        n_classes = int(places.max()) + 1
+        nothing = Odds(len(rows), np.empty((0, 2), dtype=np.int64), np.empty(0))
+        found: dict[str, list[float]] = {}
+        for candidate in geometries(space[rows] if embed is None else embed(rows), n_classes, seed, 1):
+            labels = candidate.posterior(nothing, FIRST_WRONG, n_classes).argmax(1)
+            counts = confusion(labels, places, n_classes, n_classes)
+            found.setdefault(candidate.name, []).append(accuracy(counts, match_outputs(counts)))
+        for name, values in found.items():
+            right.setdefault(name, []).append(float(np.mean(values)))
     mean = {name: float(np.mean(values)) for name, values in right.items()}
     return {name: (value - max(mean.values())) / POINTS for name, value in mean.items()}
+
+
+def _draws(codes: Ints, seed: int, of_classes: float) -> Iterator[Ints]:
+    """Most items of a share of the classes, several times."""
+    random, names = np.random.default_rng(seed), np.unique(codes)
+    for _ in range(DRAWS):
+        some = random.permutation(names)[: max(2, math.ceil(of_classes * len(names)))]
+        rows = np.flatnonzero(np.isin(codes, some) & (random.random(len(codes)) < OF_ITEMS))
+        if len(rows) >= 2 * len(some) and len(np.unique(codes[rows])) > 1:
+            yield rows

@@ -33,8 +33,8 @@ def anchor_items(found: CategoryDiscoverer, inputs: Tensor) -> tuple[Tensor, NDA
 
 
 def novelty_of(found: CategoryDiscoverer) -> Novelty | None:
-    """How to tell items of no class that is known or found; None with a similarity from scratch or of one's own."""
-    if found.similarity_ is None or found.similarity_.metric_ is None:
+    """How to tell items of no class that is known or found; None without angles, or with a similarity of one's own."""
+    if found.similarity_ is None or found.similarity_.head != "cosine":
         return None
     return Novelty.fit(_embedded(found.similarity_, found.anchors_), found.anchor_codes_)
 

@@ -170,7 +170,7 @@ class CategoryDiscoverer(ClusterMixin, BaseEstimator):  # type: ignore[misc]
     def predict_new(self, X: Any) -> NDArray[np.float64]:
         """The probability (n,) that an item is of a class that is neither known nor found, one item in ten being so.
 
-        It is 0 where nothing tells: with a similarity from scratch, or one of your own.
+        It is 0 where nothing tells: with a similarity of your own, or a network with the head "pairs".
         """
         check_is_fitted(self)
         return p_unseen(self, X)

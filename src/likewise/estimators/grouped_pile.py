@@ -7,6 +7,7 @@ with the clusters' prototypes as its last layer learns by MCL how far the candid
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -24,11 +25,15 @@ from likewise.estimators.similarity_network import SimilarityNetwork
 from likewise.estimators.spectral_rounds import Learning, run_config
 from likewise.evaluation import NumberOfClasses, Trust, nearness, trust
 from likewise.pairs import Pairs
+from likewise.pairs.rates import AnswersByAnnotator
 from likewise.training import EmbeddedPile, prototype_classifier
 from likewise.training.grouping import among, items_to_look_at
+from likewise.training.metric import fit_metric
+from likewise.training.witnesses import answers_one_by_one, weighed
 
 MOST_TRUSTED = 2000  # items whose pairs tell whether to trust the similarity
 MOST_JUDGED = 2000  # known items that the geometries are judged on
+LEAST_JUDGED, LEAST_COUNTED = 4, 6  # known classes of which half, or a third, can be kept out of the metric
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -63,20 +68,26 @@ def group_pile(
     z = seen.embedding.numpy()
     rows = items_to_look_at(pairs, len(inputs), seed)
     there = among(pairs, rows)
-    odds = Odds.of(read_constraints(there, len(rows)))
+    odds, told = _read_answers(there, len(rows))
     pile_rows = n_known + rows
     some = torch.from_numpy(pile_rows[np.sort(np.random.default_rng(seed).permutation(len(rows))[:MOST_TRUSTED])])
     share = None
     if similarity.novelty_ is not None:
         share = 1 - similarity.novelty_.share(nearness(z[pile_rows], z[:n_known]).astype(np.float64))
-    number = _number(z[:n_known], codes, z[pile_rows], odds, n_classes, max_classes, mixed, seed)
+    number = _number(
+        z[:n_known], z[pile_rows], inputs[torch.from_numpy(rows)], similarity, odds, n_classes, max_classes, mixed, seed
+    )
     looked = np.concatenate([np.arange(n_known), pile_rows]) if mixed else pile_rows
     shift = n_known if mixed else 0
     links = replace(odds, n_items=len(looked), ends=odds.ends + shift, n_classes=number.estimate)
     anchors = np.concatenate([codes, np.full(len(rows), -1)]) if mixed else np.full(len(rows), -1)
-    grouped = group_around(
-        z[looked], anchors, links, min(number.estimate, len(looked)), seed, _prior(z[:n_known], codes, seed)
-    )
+    prior = _prior(z[:n_known], codes, similarity, seed)
+    n_clusters = min(number.estimate, len(looked))
+    if told is not None:  # several annotators: groups that no answer has shaped say how far to trust each
+        nobody = links.select(np.zeros(len(links), dtype=np.bool_))
+        place = group_around(z[looked], anchors, nobody, n_clusters, seed, prior).posterior.argmax(1)
+        links = weighed(links, told, place[links.ends[:, 0]] == place[links.ends[:, 1]]) or links
+    grouped = group_around(z[looked], anchors, links, n_clusters, seed, prior)
     network, history = _teach(seen, looked, inputs, known, grouped, number.estimate, similarity, learning)
     posterior = _spread(grouped.posterior[shift:], rows, network, similarity, inputs)
     n_old = len(similarity.classes_) if mixed else 0
@@ -91,20 +102,46 @@ def group_pile(
     )
 
 
+def _read_answers(pairs: Pairs, n_items: int) -> tuple[Odds, AnswersByAnnotator | None]:
+    """The answers; where several annotators gave them, each for itself and with who gave it."""
+    if len(pairs.annotators) > 1 and len(pairs):
+        return answers_one_by_one(pairs, n_items, 0)
+    return Odds.of(read_constraints(pairs, n_items)), None
+
+
+def count_classes(
+    inputs: Tensor, similarity: SimilarityNetwork, *, max_classes: int = 100, mixed: bool = False, seed: int = 0
+) -> NumberOfClasses:
+    """How many classes a pile has, with `mixed` those that are known included; as `group_pile` counts them."""
+    known = similarity.known_inputs_
+    z = similarity.embed_items(torch.cat([known, similarity.input_form_.check(inputs)])).embedding.numpy()
+    nothing = Odds(len(inputs), np.empty((0, 2), dtype=np.int64), np.empty(0))
+    n_known = len(known)
+    return _number(z[:n_known], z[n_known:], inputs, similarity, nothing, None, max_classes, mixed, seed)
+
+
 def _number(
     known: NDArray[np.float32],
-    codes: Ints,
     pile: NDArray[np.float32],
+    inputs: Tensor,  # of the pile
+    similarity: SimilarityNetwork,
     odds: Odds,
     n_classes: int | None,
     max_classes: int,
     mixed: bool,
     seed: int,
 ) -> NumberOfClasses:
+    codes = similarity.known_codes_
     n_known = int(codes.max()) + 1
+
+    def embed(out: Ints, some: Ints, here: Ints) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
+        by = _held_out_map(similarity, out)
+        return by(some), by(inputs[torch.from_numpy(here)])
+
     if n_classes is None:
         largest = max(2, min(max_classes, len(pile) - 1)) + (n_known if mixed else 0)
-        return count_with_known(known, codes, pile, odds, mixed=mixed, largest=largest, seed=seed)
+        kept_out = embed if _is_fitted_to_known(similarity, LEAST_COUNTED) else None
+        return count_with_known(known, codes, pile, odds, mixed=mixed, largest=largest, seed=seed, embed=kept_out)
     if mixed and n_classes < n_known:
         raise InputError(
             f"n_classes is {n_classes}, but {n_known} classes are known; with mixed it is that of all of them."
@@ -112,13 +149,35 @@ def _number(
     return NumberOfClasses(n_classes, n_classes, n_classes)
 
 
-def _prior(known: NDArray[np.float32], codes: Ints, seed: int) -> dict[str, float]:
+def _prior(known: NDArray[np.float32], codes: Ints, similarity: SimilarityNetwork, seed: int) -> dict[str, float]:
     """What each geometry is worth on known classes; nothing is said where these have hardly any items."""
     some = sample_of_each_class(codes, MOST_JUDGED, seed)
     names, places = np.unique(codes[some], return_inverse=True)
     if len(some) < 4 * len(names) or len(names) < 2:
         return {}
-    return judge_geometries(known[some], places, seed)
+    if not _is_fitted_to_known(similarity, LEAST_JUDGED):
+        return judge_geometries(known[some], places, seed)
+    return judge_geometries(known[some], places, seed, lambda rows: _held_out_map(similarity, some[rows])(some[rows]))
+
+
+def _is_fitted_to_known(similarity: SimilarityNetwork, least: int) -> bool:
+    """Whether known classes are more compact than new ones, as the map is fitted to them, and `least` of them known."""
+    fitted = similarity.metric_ is not None and similarity.metric_.whitened < 1
+    return fitted and len(np.unique(similarity.known_codes_)) >= least
+
+
+def _held_out_map(similarity: SimilarityNetwork, out: Ints) -> Callable[[Ints | Tensor], NDArray[np.float32]]:
+    """Known items by their rows, or other inputs, in the map that is fitted without the classes of the rows `out`."""
+    assert similarity.metric_ is not None
+    rows, codes = similarity.pile(similarity.known_inputs_).inputs.numpy(), similarity.known_codes_
+    there = ~np.isin(codes, codes[out])
+    found = fit_metric(similarity.metric_, rows[there], codes[there])
+
+    def embed(given: Ints | Tensor) -> NDArray[np.float32]:
+        x = similarity.pile(given).inputs.numpy() if isinstance(given, Tensor) else rows[given]
+        return found.embed(x.astype(np.float64)).astype(np.float32)
+
+    return embed
 
 
 def _teach(

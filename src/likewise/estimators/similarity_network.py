@@ -175,7 +175,11 @@ class SimilarityNetwork(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseE
         run = None if self.run is None else Path(self.run)
         self._train(inputs[parts.train], torch.from_numpy(parts.train_codes), seed, run)
         rows, held_out = parts.to_pair(seed)
-        self.quality_, self.calibration_ = calibrate(self.module_, self.embed_items(inputs[rows]), held_out)
+        seen = self.embed_items(inputs[rows])
+        self.quality_, self.calibration_ = calibrate(self.module_, seen, held_out)
+        self.novelty_: Novelty | None = None
+        if self.head == "cosine":  # by classes that the network was not trained on
+            self.novelty_ = Novelty.fit(seen.embedding.numpy().astype(np.float64), held_out)
         self.held_out_kind_ = parts.kind
         self.rule_ = self._counting_rule(inputs, parts, group)
         if self.refit:
@@ -185,7 +189,6 @@ class SimilarityNetwork(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseE
             self.module_.offset.copy_(offset)
         some = sample_of_each_class(codes, MOST_KEPT, seed)
         self.known_inputs_, self.known_codes_ = inputs[torch.from_numpy(some)], codes[some]
-        self.novelty_: Novelty | None = None
         if self.network_name_ == METRIC:
             self.novelty_ = Novelty.fit(self.embed_items(self.known_inputs_).embedding.numpy(), self.known_codes_)
         return self

@@ -7,8 +7,10 @@ from pathlib import Path
 
 from likewise.paper.ablation import ablation_section
 from likewise.paper.answers_section import answers_section
+from likewise.paper.class_counts import counts_section
 from likewise.paper.discovery import discovery_section
 from likewise.paper.eci_pp_section import eci_pp_section
+from likewise.paper.flips import flips_section
 from likewise.paper.landscape import landscape_section
 from likewise.paper.noise_section import noise_section
 from likewise.paper.spherepair_section import spherepair_section
@@ -35,8 +37,10 @@ SECTIONS: tuple[Callable[[Path], str], ...] = (
     table1_section,
     ablation_section,
     table2_section,
+    flips_section,
     table3_section,
     discovery_section,
+    counts_section,
     table4_section,
     answers_section,
     noise_section,

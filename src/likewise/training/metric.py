@@ -5,7 +5,7 @@
 W is the covariance within known classes. With l = 1, m = 0 and c = 0 it is the cosine of the features themselves. With
 a constant c far longer than the rest, the angle between two z grows with the distance of the x. Which of these suits
 the features is decided by classes that the map was not fitted to: how many of an item's nearest neighbours among all
-known items are of its class. The plain cosine stays unless another beats it by two standard errors over the classes. In
+known items are of its class. The plain cosine stays unless another beats it over the classes beyond chance. In
 a table of fewer than 100 columns that are not of unit length, it is distances that stay.
 """
 
@@ -17,6 +17,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 import torch
 from numpy.typing import NDArray
+from scipy.stats import t as student_t
 from torch import nn
 
 from likewise.networks import SimilarityModule
@@ -30,7 +31,7 @@ EMBEDDING = 100  # columns from which on lengths are not looked at unless known 
 FOLDS = 3  # of the classes
 NEIGHBOURS = 10
 MOST_ITEMS = 2000  # whose neighbours are looked at, and four times as many for W
-CHANCE = 2.0  # standard errors
+CHANCE = 0.977  # how sure it must be: two standard errors over many classes, and 2.9 over five
 
 
 @dataclass(frozen=True)
@@ -103,7 +104,8 @@ def choose_metric(rows: NDArray[np.float32], codes: Ints, seed: int) -> MetricFo
 
 def _is_better(other: Floats, share: Floats) -> bool:
     gain = other - share
-    return bool(gain.mean() > max(1e-3, CHANCE * gain.std(ddof=1) / np.sqrt(len(gain))))
+    error = gain.std(ddof=1) / np.sqrt(len(gain))
+    return bool(gain.mean() > max(1e-3, student_t.ppf(CHANCE, len(gain) - 1) * error))
 
 
 def _of_each_class(form: MetricForm, x: Floats, codes: Ints, fold: Ints) -> Floats:
