@@ -51,6 +51,26 @@ def _own_cache(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
         yield
 
 
+@contextmanager
+def few_candidates() -> Iterator[None]:
+    """Inside, items are grouped by four candidates in place of twenty: for tests that do not ask how well.
+
+    Most of a small fit goes into them. tests/clustering, tests/training and test_never_worse.py look at them all.
+    """
+    from likewise.clustering import agglomeration
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(agglomeration, "FINE", (3,))
+        patch.setattr(agglomeration, "NEIGHBOUR", (1.0,))
+        patch.setitem(agglomeration.candidates.__kwdefaults__, "starts", 1)
+        yield
+
+
+@pytest.fixture(name="few_candidates", scope="session")
+def few_candidates_fixture() -> Callable[[], AbstractContextManager[None]]:
+    return few_candidates
+
+
 @pytest.fixture(scope="session")
 def damaged() -> Callable[[bytes], SearchStrategy[bytes]]:
     """What may become of a file: cut, flipped, spliced, with rubbish in it, or rubbish altogether."""

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import csv
 import shutil
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +19,7 @@ from likewise.cli import app
 from likewise.pairs import Pairs
 
 Run = Callable[..., Any]
+Few = Callable[[], AbstractContextManager[None]]
 
 KINDS = ("ant", "bee", "cat")
 BLOBS = ("--classes", 4, "--epochs", 3, "--batch-size", 30)
@@ -40,6 +42,12 @@ def write_answers(path: Path, names: list[str], labels: np.ndarray, n: int) -> P
     return write_rows(
         path, ("left", "right", "same"), *((names[left], names[right], int(same)) for left, right, same in rows)
     )
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _few_candidates(few_candidates: Few) -> Iterator[None]:
+    with few_candidates():
+        yield
 
 
 @pytest.fixture(name="run", scope="session")
@@ -69,7 +77,7 @@ def fit_photos() -> Run:
 
 
 @pytest.fixture(scope="session")
-def _blobs(tmp_path_factory: pytest.TempPathFactory, fit_blobs: Run) -> Path:
+def _blobs(tmp_path_factory: pytest.TempPathFactory, fit_blobs: Run, few_candidates: Few) -> Path:
     folder = tmp_path_factory.mktemp("blobs")
     X, y = make_blobs(60, centers=[(0, 0), (9, 0), (0, 9)], cluster_std=0.4, random_state=0)
     names = [f"b{row:02}" for row in range(60)]
@@ -79,14 +87,15 @@ def _blobs(tmp_path_factory: pytest.TempPathFactory, fit_blobs: Run) -> Path:
     write_answers(folder / "answers.csv", names, y, 240)
     write_rows(folder / "few.csv", ("id", "label"), *((names[row], KINDS[y[row]]) for row in range(12)))
     np.save(folder / "truth.npy", y)
-    result = fit_blobs(folder, folder / "run")
+    with few_candidates():
+        result = fit_blobs(folder, folder / "run")
     assert result.exit_code == 0, result.output
     (folder / "printed.txt").write_text(result.stdout)
     return folder
 
 
 @pytest.fixture(scope="session")
-def _photos(tmp_path_factory: pytest.TempPathFactory, fit_photos: Run) -> Path:
+def _photos(tmp_path_factory: pytest.TempPathFactory, fit_photos: Run, few_candidates: Few) -> Path:
     """40 pictures of three kinds: light above, light below, light on the left."""
     folder = tmp_path_factory.mktemp("photos")
     random = np.random.default_rng(0)
@@ -100,7 +109,8 @@ def _photos(tmp_path_factory: pytest.TempPathFactory, fit_photos: Run) -> Path:
     (folder / "photos" / "p00.png").write_bytes(b"no picture")
     write_answers(folder / "answers.csv", names, y, 200)
     write_rows(folder / "few.csv", ("id", "label"), *((names[row], KINDS[y[row]]) for row in range(1, 10)))
-    result = fit_photos(folder, folder / "run")
+    with few_candidates():
+        result = fit_photos(folder, folder / "run")
     assert result.exit_code == 0, result.output
     (folder / "said.txt").write_text(result.stderr)
     return folder

@@ -16,7 +16,7 @@ from PIL import Image
 
 from likewise.cli.items import encoder_to_learn
 from likewise.encoders import load_encoder
-from likewise.estimators import PairClassifier, fine_tuning, load_classifier
+from likewise.estimators import PairClassifier, encoding, load_classifier
 from likewise.pairs import Pairs
 
 Run = Callable[..., Any]
@@ -123,7 +123,7 @@ def test_one_file_from_pixels_to_probabilities(photos: Path, run: Run) -> None:
 
 
 def test_a_fine_tuned_encoder_is_used_everywhere(photos: Path, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(fine_tuning, "is_supported", lambda *_: True)
+    monkeypatch.setattr(encoding, "is_supported", lambda *_: True)
     options = ("--encoder", "efficientnet-lite0@64", "--fine-tune", "--views", 1, "--held-out", 0.3)
     out = photos / "tuned"
     result = run("fit", photos / "photos", "--pairs", photos / "answers.csv", *QUICK, *options, "--out", out)

@@ -20,7 +20,7 @@ import pytest
 import torch
 
 import likewise
-from likewise.cli import fitted
+from likewise.cli import run_files
 from likewise.estimators import PairClassifier
 from likewise.evaluation import share_interval
 from likewise.pairs import Pairs
@@ -52,7 +52,7 @@ def files(folder: Path) -> set[str]:
 
 def test_what_a_run_holds(blobs: Path) -> None:
     run = blobs / "run"
-    assert {path.name for path in run.iterdir()} == {*fitted.files_of("fit"), "stages"}
+    assert {path.name for path in run.iterdir()} == {*run_files.files_of("fit"), "stages"}
     fit = json.loads((run / "fit.json").read_text())
     assert (Path(fit["items"]).name, fit["n_items"], fit["columns"]) == ("blobs.csv", 60, ["width", "height"])
     assert Path(fit["items"]).is_absolute()

@@ -120,7 +120,7 @@ def test_large_and_small_files_leave_out_the_answers_about_a_broken_image_alike(
     answers = [(0, 2, 1), (0, 1, 1), (2, 3, 0), (1, 5, 0), (5, 4, 1)]
     index = [(names[i], names[j]) if by == "name" else (i, j) for i, j, _ in answers]
     Pairs.from_arrays(index, [same for *_, same in answers]).write(tmp_path / "answers.csv")
-    given = items.Given(pile, names)
+    given = items.LoadedItems(pile, names)
     with pytest.warns(UserWarning, match=r"^Ignoring 2 answers about images that cannot be read\.$"):
         small = items.find_answers(Pairs.read(tmp_path / "answers.csv"), given)
     with pytest.warns(UserWarning, match=r"^Ignoring 2 answers about images that cannot be read\.$"):

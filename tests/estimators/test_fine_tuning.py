@@ -14,7 +14,7 @@ from likewise import PairClassifier, Pairs
 from likewise.encoders import Encoder, load_encoder
 from likewise.encoders.last_blocks import last_blocks, with_weights
 from likewise.errors import InputError
-from likewise.estimators import fine_tuning
+from likewise.estimators import encoding
 from likewise.estimators.encoding import encoder_again
 from likewise.estimators.onnx_encoded import export_encoded_onnx
 
@@ -55,7 +55,7 @@ def tuned(encoder: object, **further: object) -> PairClassifier:
 @pytest.fixture
 def kept(monkeypatch: pytest.MonkeyPatch) -> None:
     """Whatever held-out answers say, the outcome is kept."""
-    monkeypatch.setattr(fine_tuning, "is_supported", lambda *_: True)
+    monkeypatch.setattr(encoding, "is_supported", lambda *_: True)
 
 
 @pytest.mark.usefixtures("kept")
@@ -126,7 +126,7 @@ def test_a_killed_fine_tuning_resumes_to_the_same_weights(photos: np.ndarray, tm
 
 
 def test_what_held_out_answers_speak_against_is_dropped(photos: np.ndarray, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(fine_tuning, "is_supported", lambda *_: False)
+    monkeypatch.setattr(encoding, "is_supported", lambda *_: False)
     own = Small()
     model = tuned(own).fit(photos, pairs=PAIRS)
     plain = tuned(own, fine_tune=False).fit(photos, pairs=PAIRS)
@@ -134,7 +134,7 @@ def test_what_held_out_answers_speak_against_is_dropped(photos: np.ndarray, monk
     assert "tuned" not in (model.encoder_ or {})
     monkeypatch.undo()
     answers = [(2, 0.0), (2, -0.1), (1, 3.0)]
-    assert [fine_tuning.is_supported(*given) for given in answers] == [True, False, False]
+    assert [encoding.is_supported(*given) for given in answers] == [True, False, False]
     np.testing.assert_array_equal(model.predict_proba(photos), plain.predict_proba(photos))
 
 

@@ -20,7 +20,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from likewise import CategoryDiscoverer, SimilarityNetwork
 from likewise.errors import InputError
-from likewise.estimators.similarity_matrix import pairwise_matrix
+from likewise.estimators.inputs import pairwise_matrix
 from likewise.networks import build
 
 X, Y = make_blobs(480, n_features=6, centers=16, cluster_std=0.6, random_state=0)

@@ -25,8 +25,8 @@ def task(n_items: int, n_answers: int, seed: int) -> tuple[Task, np.ndarray]:
 def test_held_out_answers_are_wrong_as_often_as_all(
     n_items: int, n_answers: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("likewise.pairs.repair.LOOKS", 2_000_000)
-    monkeypatch.setattr("likewise.pairs.repair.WORK", 5_000)
+    monkeypatch.setattr("likewise.pairs.contradictions.LOOKS", 2_000_000)
+    monkeypatch.setattr("likewise.pairs.contradictions.WORK", 5_000)
     wrong_held_out = n_held_out = 0
     for seed in range(4):
         found, wrong = task(n_items, n_answers, seed)

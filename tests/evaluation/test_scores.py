@@ -23,6 +23,7 @@ from likewise.evaluation import (
     apply_matching,
     ari,
     confusion,
+    known_and_new,
     match_outputs,
     nmi,
     pair_scores,
@@ -314,3 +315,16 @@ def test_apply_matching_refuses() -> None:
         apply_matching([0, 2], [0, 1])
     with pytest.raises(ValueError, match="matching must be at least -1"):
         apply_matching([0], [-2])
+
+
+def test_one_matching_for_both_parts() -> None:
+    truth = np.array(["a"] * 4 + ["b"] * 4 + ["c"] * 4)
+    labels = np.array(["a"] * 4 + ["b", "b", "b", "new 1"] + ["a"] * 3 + ["new 1"])
+    found = known_and_new(labels, truth, np.isin(truth, ["a", "b"]))
+    assert found == (8 / 12, 7 / 8, 1 / 4)
+
+
+def test_a_pile_without_known_classes() -> None:
+    found = known_and_new([0, 0, 1], [5, 5, 7], np.zeros(3, dtype=bool))
+    assert found.all == found.new == 1
+    assert math.isnan(found.old)

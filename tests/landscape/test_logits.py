@@ -9,8 +9,8 @@ import torch
 from torch import Tensor, nn
 
 from likewise.landscape.blocks import Block, BlockNetwork, linear_map, moments_of, squares
+from likewise.landscape.grid import AnyNetwork
 from likewise.landscape.plane import Plane, mutual_plane, random_plane, weights_of
-from likewise.landscape.rows import AnyNetwork
 from likewise.networks import VGG, PreActResNet
 from likewise.training.batches import channels_last
 

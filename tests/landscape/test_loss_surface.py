@@ -15,10 +15,9 @@ from torch import Tensor, nn
 from likewise import loss_surface
 from likewise.errors import InputError
 from likewise.landscape.compute import compute_surface, describe
-from likewise.landscape.grid import read_part
+from likewise.landscape.grid import Row, RowLosses, read_part
 from likewise.landscape.job import Job, make_job
 from likewise.landscape.losses import FixedBatch
-from likewise.landscape.rows import Row, RowLosses
 from likewise.training import Interrupted
 
 Lively = Callable[..., nn.Module]
@@ -81,7 +80,7 @@ def test_the_values_do_not_depend_on_how_many_cores_there_are(job: Job) -> None:
 
 def test_few_points_at_a_time_are_the_same_points(job: Job, monkeypatch: pytest.MonkeyPatch) -> None:
     whole = RowLosses(job).row(1).values
-    monkeypatch.setattr("likewise.landscape.rows.MOST_MEBIBYTES", 1.5 * job.plane.mebibytes())
+    monkeypatch.setattr("likewise.landscape.grid.MOST_MEBIBYTES", 1.5 * job.plane.mebibytes())
     one_by_one = RowLosses(job)
     assert one_by_one.n_points == 1
     np.testing.assert_allclose(one_by_one.row(1).values, whole, rtol=1e-5)
@@ -174,14 +173,23 @@ def test_rows_or_a_file_of_something_else_are_refused(job: Job, tmp_path: Path) 
         compute_surface(job, {"seed": 2}, out=tmp_path / "whole.npz")
 
 
+def test_what_an_earlier_version_wrote_is_refused(job: Job, tmp_path: Path) -> None:
+    old, now = {"seed": 1, "checksum": 7}, {"seed": 1, "sha256": "ab"}
+    compute_surface(job, old, out=tmp_path / "part.npz", part=(1, 2))
+    compute_surface(job, old, out=tmp_path / "whole.npz")
+    for name in ("part", "whole"):
+        with pytest.raises(InputError, match=rf"{name}.npz(.rows)? was written by an earlier version of Likewise"):
+            compute_surface(job, now, out=tmp_path / f"{name}.npz")
+
+
 def test_other_weights_or_items_are_another_job(lively: Lively, batches: tuple[FixedBatch, ...]) -> None:
-    def checksum(seed: int, given: tuple[FixedBatch, ...]) -> int:
+    def sha256(seed: int, given: tuple[FixedBatch, ...]) -> str:
         job = make_job([lively("mlp", 3, (6,), seed)], given, losses=["mcl"], grid=2)
-        described: int = describe(job, ABOUT, batch_size=10, biases="left-out", seed=0)["checksum"]
+        described: str = describe(job, ABOUT, batch_size=10, biases="left-out", seed=0)["sha256"]
         return described
 
-    assert checksum(0, batches) == checksum(0, batches)
-    assert len({checksum(0, batches), checksum(1, batches), checksum(0, batches[:2])}) == 3
+    assert sha256(0, batches) == sha256(0, batches)
+    assert len({sha256(0, batches), sha256(1, batches), sha256(0, batches[:2])}) == 3
 
 
 def test_gaps_are_counted(lively: Lively, batches: tuple[FixedBatch, ...]) -> None:

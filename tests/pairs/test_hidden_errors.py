@@ -6,22 +6,22 @@ import numpy as np
 
 from likewise.pairs import Pairs
 from likewise.pairs.posterior import infer
-from likewise.pairs.rates import HIDDEN, Told, hidden_errors
+from likewise.pairs.rates import HIDDEN, AnswersByAnnotator, hidden_errors
 
 TRUTH = np.array([[0.05, 0.25, 0.4], [0.02, 0.05, 0.1]])  # false different and false same of three annotators
 
 
-def answers(n: int, seed: int, unsure: float = 0.0) -> tuple[Told, np.ndarray]:
+def answers(n: int, seed: int, unsure: float = 0.0) -> tuple[AnswersByAnnotator, np.ndarray]:
     """One in five pairs is the same; P(same) by everything else is sure and right, but for a share of the pairs."""
     random = np.random.default_rng(seed)
     same, who = random.random(n) < 0.2, random.integers(3, size=n)
     wrong = random.random(n) < np.where(same, TRUTH[0][who], TRUTH[1][who])
     said = (same ^ wrong).astype(np.float64)
     p = np.where(random.random(n) < unsure, 0.2, np.where(same, 1.0, 0.0))
-    return Told(said, np.ones(n), who, 3), p
+    return AnswersByAnnotator(said, np.ones(n), who, 3), p
 
 
-def log_posterior(told: Told, p: np.ndarray, e: np.ndarray, d: np.ndarray, a: float, b: float) -> float:
+def log_posterior(told: AnswersByAnnotator, p: np.ndarray, e: np.ndarray, d: np.ndarray, a: float, b: float) -> float:
     """As the docstring has it, answer by answer."""
     total = -((a / HIDDEN[0]) ** 2 + (b / HIDDEN[1]) ** 2) / 2
     for y, who, same in zip(told.same, told.who, p, strict=True):

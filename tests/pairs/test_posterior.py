@@ -137,7 +137,7 @@ def test_large_components_are_sampled_near_the_exact_posterior(monkeypatch: pyte
     exact = pairs.posterior(n_classes=4, rates=(0.1, 0.1))
     i, j = np.triu_indices(8, 1)
     all_pairs = exact.probability_same(i, j)
-    monkeypatch.setattr("likewise.pairs.couplings.MOST_ITEMS", 2)
+    monkeypatch.setattr("likewise.pairs.enumeration.MOST_ITEMS", 2)
     monkeypatch.setattr("likewise.pairs.groupings.LAST_SWEEPS", 700)
     monkeypatch.setattr("likewise.pairs.groupings.KEPT", 700)
     sampled = pairs.posterior(n_classes=4, rates=(0.1, 0.1))

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from likewise.pairs import Pairs, Repair, correlation_clustering, repair
+from likewise.pairs import Pairs, Repair, contradictions, correlation_clustering
 from likewise.pairs.correlation_clustering import group_exactly, group_greedily
 
 N = 5
@@ -55,8 +55,8 @@ def test_what_is_kept_weighs_as_much_as_the_best_of_all_consistent_subsets(
 def test_without_work_it_is_consistent_all_the_same_and_says_so(make: Any, brute: Any, answers: list[Any]) -> None:
     pairs = make(answers, N)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(repair, "WORK", 0)
-        patch.setattr(repair, "LOOKS", 0)
+        patch.setattr(contradictions, "WORK", 0)
+        patch.setattr(contradictions, "LOOKS", 0)
         found = pairs.repair()
     check_whole(pairs, found)
     best = best_subset(brute, answers)
@@ -119,8 +119,8 @@ def test_too_many_contradictions_are_no_grouping(monkeypatch: pytest.MonkeyPatch
 def test_a_knot_that_needs_more_than_the_work_comes_out_the_same_on_a_slow_machine(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(repair, "WORK", 500)
-    monkeypatch.setattr(repair, "LOOKS", 100_000)
+    monkeypatch.setattr(contradictions, "WORK", 500)
+    monkeypatch.setattr(contradictions, "LOOKS", 100_000)
     pairs, _ = noisy(50, 4, 300, flipped=0.2)
     first = pairs.repair()
     assert not first.exact
@@ -145,7 +145,7 @@ def noisy(n: int, n_classes: int, m: int, flipped: float) -> tuple[Pairs, np.nda
 
 
 def test_a_knot_too_large_for_the_best_still_loses_just_the_mistakes(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(repair, "EXACT_EDGES", 100)
+    monkeypatch.setattr(contradictions, "EXACT_EDGES", 100)
     pairs, wrong = noisy(60, 3, 1500, flipped=0.1)
     kept, dropped, exact = pairs.repair()
     assert not exact
@@ -158,7 +158,7 @@ def test_one_knot_that_takes_too_long_does_not_spoil_the_others(monkeypatch: pyt
     def slow(i: Any, j: Any, net: Any, n: int, work: int) -> Any:
         return (None, work) if n > 3 else group_exactly(i, j, net, n)  # n is 3 in a triangle alone
 
-    monkeypatch.setattr(repair, "group_exactly", slow)
+    monkeypatch.setattr(contradictions, "group_exactly", slow)
     triangle = np.array([(0, 1), (1, 2), (0, 2)])
     square = np.array([(6, 7), (7, 8), (8, 9), (9, 6)])
     index = np.concatenate([triangle, square, triangle + 3])
@@ -166,7 +166,7 @@ def test_one_knot_that_takes_too_long_does_not_spoil_the_others(monkeypatch: pyt
     _, dropped, exact = pairs.repair()
     assert dropped.lines.tolist() == [0, 3, 8]  # the lightest of each
     assert not exact
-    monkeypatch.setattr(repair, "group_exactly", group_exactly)
+    monkeypatch.setattr(contradictions, "group_exactly", group_exactly)
     assert pairs.repair().exact
 
 
@@ -177,8 +177,8 @@ def test_many_knots_are_solved_in_portions(monkeypatch: pytest.MonkeyPatch) -> N
         sizes.append(len(i))
         return group_exactly(i, j, net, n)
 
-    monkeypatch.setattr(repair, "group_exactly", counted)
-    monkeypatch.setattr(repair, "EXACT_EDGES", 20)
+    monkeypatch.setattr(contradictions, "group_exactly", counted)
+    monkeypatch.setattr(contradictions, "EXACT_EDGES", 20)
     triangles = np.concatenate([np.array([(0, 1), (1, 2), (0, 2)]) + 3 * k for k in range(13)])
     found = Pairs.from_arrays(triangles, [1, 1, 0] * 13, [1, 2, 3] * 13).repair()
     assert found.dropped.lines.tolist() == list(range(0, 39, 3))

@@ -13,8 +13,14 @@ from typer.testing import CliRunner
 from likewise.cli import app
 from likewise.errors import InputError
 from likewise.paper import discovery
-from likewise.paper.discovery import PROTOCOLS, Protocol, make_problem, select_discovery, semi_supervised_k_means
-from likewise.paper.discovery_section import discovery_section
+from likewise.paper.discovery import (
+    PROTOCOLS,
+    Protocol,
+    discovery_section,
+    make_problem,
+    select_discovery,
+    semi_supervised_k_means,
+)
 
 SMALL = {
     "photos": Protocol("photos", "small.npz", 5, "new"),

@@ -145,3 +145,81 @@ def test_proba_has_the_labels_as_its_largest_column() -> None:
     assert chooser.proba_.shape == (240, chooser.n_classes_)
     np.testing.assert_allclose(chooser.proba_.sum(axis=1), 1)
     np.testing.assert_array_equal(chooser.proba_.argmax(axis=1), chooser.labels_)
+
+
+def test_excluded_pairs_are_not_asked() -> None:
+    X, y = blobs()
+    chooser = QuestionChooser(X)
+    answer(chooser, y, 5)
+    first = chooser.next()
+    assert first is not None
+    second = chooser.next(exclude=[first])
+    assert second not in (None, first)
+    assert chooser.next() == first  # nothing was told
+    ahead = chooser.peek(*first, True)
+    assert ahead is not None
+    assert chooser.peek(*first, True, exclude=[ahead]) not in (None, first, ahead)
+    assert chooser.next(exclude=[first[::-1]]) == second  # whichever way round
+
+
+def test_each_annotator_has_an_answer_about_a_pair() -> None:
+    chooser = QuestionChooser(blobs()[0])
+    chooser.tell(0, 1, True, "ann")
+    chooser.tell(1, 0, False, "bob")
+    chooser.tell(0, 1, False, "ann")
+    assert chooser.answers == 2
+    with pytest.raises(InputError, match="withdraw"):
+        chooser.withdraw(0, 1, "eve")
+    chooser.withdraw(0, 1, "ann")
+    assert chooser.answers == 1
+
+
+def test_an_annotator_who_is_often_wrong_counts_for_little() -> None:
+    X, y = blobs()
+    chooser, random = QuestionChooser(X), np.random.default_rng(0)
+    for _ in range(60):
+        pair = chooser.next()
+        assert pair is not None
+        truth = bool(y[pair[0]] == y[pair[1]])
+        chooser.tell(*pair, truth, "ann")
+        chooser.tell(*pair, truth ^ bool(random.random() < 0.5), "bob")
+    ann, bob = chooser._beliefs.wrong_by
+    assert ann < 0.1 < 0.2 < bob
+    np.testing.assert_array_equal(np.unique(chooser.labels_).size, 5)
+
+
+def test_nothing_in_a_pure_group_is_verified_and_nothing_of_a_finished_one_asked() -> None:
+    X, y = blobs()
+    chooser = QuestionChooser(X)
+    answer(chooser, y, 12)
+    groups = [np.flatnonzero(chooser.labels_ == label) for label in range(chooser.n_classes_)]
+    chooser.settle(pure=[int(group[0]) for group in groups])
+    settled, labels = set(), chooser.labels_.copy()
+    for number in range(12, 40):
+        pair = chooser.next(exclude=settled)
+        assert pair is not None
+        settled.add(pair)
+        assert chooser.kind != "split"
+        assert (chooser.labels_[pair[0]] != chooser.labels_[pair[1]]) == (chooser.kind == "join"), number
+    chooser.settle(finished=[int(groups[0][0])])
+    for _ in range(20):
+        pair = chooser.next(exclude=settled)
+        assert pair is not None
+        settled.add(pair)
+        assert not {*groups[0]} & {*pair}
+    np.testing.assert_array_equal(chooser.labels_, labels)
+    chooser.settle(finished=[int(group[0]) for group in groups])
+    assert chooser.next() is None
+    assert chooser.accuracy() == (1.0, 1.0, 1.0)
+    with pytest.raises(InputError, match="no item 240"):
+        chooser.settle(pure=[240])
+
+
+def test_an_audit_out_of_turn_is_one_where_it_is_said() -> None:
+    X, y = blobs()
+    chooser = QuestionChooser(X)
+    chooser.tell(0, 1, bool(y[0] == y[1]))
+    before = chooser.accuracy()
+    chooser.tell(2, 3, bool(y[2] == y[3]), audit=True)
+    assert len(chooser._audits) == 1
+    assert chooser.accuracy() != before

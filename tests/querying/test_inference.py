@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 import numpy as np
 import pytest
 from numpy.typing import NDArray
@@ -9,9 +11,12 @@ from sklearn.datasets import load_digits, make_blobs
 
 from likewise.benchmarks.question_rivals import accuracy
 from likewise.errors import InputError
-from likewise.querying import QuestionChooser
-from likewise.querying.audit import forecast, unseen_share
+from likewise.querying import QuestionChooser, stopping
+from likewise.querying.audit import unseen_share
+from likewise.querying.beliefs import Beliefs
 from likewise.querying.calibration import GUESS, calibrate
+from likewise.querying.choice import without_answers
+from likewise.querying.forecast import forecast
 from likewise.querying.neighbours import near_items
 from likewise.querying.partition import partition, strength
 from likewise.querying.spaces import edges, spaces
@@ -74,6 +79,20 @@ def test_a_suspect_comes_with_the_chain_that_denies_it() -> None:
     assert [set(link[:2]) for link in suspect[3]] in ([{a, b}, {b, c}], [{b, c}, {a, b}])
 
 
+def test_a_chain_goes_on_from_an_item_that_looks_alike() -> None:
+    X, y = make_blobs(200, n_features=6, centers=3, cluster_std=0.5, random_state=2)
+    beliefs = told(X, [], y)
+    atoms = [np.flatnonzero(beliefs.view.atom == atom) for atom in range(beliefs.view.n_atoms)]
+    one = next(items for items in atoms if len(items) > 1 and y[items[0]] == 0)
+    other = next(items for items in atoms if len(items) > 1 and y[items[0]] == 1)
+    a, b, c, d = (int(each) for each in (one[0], one[1], other[0], other[1]))
+    chooser = QuestionChooser(X)
+    chooser.tell(a, c, True)  # wrong
+    chooser.tell(b, d, False)
+    suspect = next(each for each in chooser.suspects() if {*each[:2]} == {a, c})
+    assert [(*sorted(link[:2]), link[2]) for link in suspect[3]] == [(*sorted((b, d)), False)]
+
+
 def test_the_number_of_classes_is_kept_where_it_is_known() -> None:
     X, _ = some_digits()
     assert QuestionChooser(X, n_classes=6).n_classes_ == 6
@@ -116,11 +135,51 @@ def test_grid_and_strip_show_pairs_that_were_not_asked() -> None:
 
 def test_a_forecast_is_a_range_that_falls_with_accuracy() -> None:
     values = np.array([20.0, 10.0, 5.0])
-    near, far = (forecast(100, values, estimate, estimate - 0.1, 0.95) for estimate in (0.9, 0.5))
-    assert 0 <= near[0] <= near[1] < far[1]
-    assert far[0] >= near[0]
+    there, near, far = (forecast(1000, values, (each, each - 0.1, 1.0), 0.95) for each in (0.96, 0.9, 0.5))
+    assert there[0] == 0 < there[1] < near[1] < far[1]
+    assert 0 < near[0] < near[1]
+    assert near[0] < far[0]
+    assert forecast(1000, values / 10, (0.9, 0.8, 1.0), 0.95)[0] > near[0]  # questions that are worth less
     with pytest.raises(InputError, match="target"):
         QuestionChooser(some_digits()[0]).forecast(1.5)
+
+
+def told(X: NDArray[np.float64], pairs: list[tuple[int, int]], y: Ints) -> Beliefs:
+    view = see("as given", X, 0)
+    ends = np.array(pairs, dtype=np.int64).reshape(-1, 2)
+    same = np.array([bool(y[i] == y[j]) for i, j in pairs], dtype=np.bool_)
+    return Beliefs(view, without_answers(view), ends, same, np.zeros(len(same), dtype=np.int64), None)
+
+
+def test_an_end_is_offered_only_where_audits_patience_and_stable_classes_agree() -> None:
+    high, wide, low = (0.97, 0.85, 1.0), (0.97, 0.7, 1.0), (0.9, 0.85, 0.95)
+    assert stopping.audits_agree(high, 6, 0.95)
+    assert not stopping.audits_agree(low, 6, 0.95)
+    assert not stopping.audits_agree(wide, 6, 0.95)
+    assert not stopping.audits_agree(high, 2, 0.95)
+    assert stopping.audits_agree(wide, 30, 0.95)
+
+    X, y = make_blobs(200, n_features=4, centers=2, cluster_std=0.3, center_box=(-9, 9), random_state=0)
+    a, b = (np.flatnonzero(y == label)[:12].tolist() for label in (0, 1))
+    pairs = [*pairwise(a), *pairwise(b), *zip(a, b, strict=True)]
+    before, now = told(X, pairs[:28], y), told(X, pairs, y)
+    sentence = stopping.settled(before, now, (0.97, 0.85, 1.0))
+    assert sentence is not None
+    assert "97 %" in sentence
+    assert "85 to 100 %" in sentence
+    mixed = told(X, pairs, np.zeros_like(y))
+    assert stopping.settled(before, mixed, (0.97, 0.85, 1.0)) is None  # the answers joined two classes
+    assert stopping.changed(before, mixed) > 0.3
+
+
+def test_an_audit_is_judged_by_beliefs_that_have_not_seen_it() -> None:
+    X, y = make_blobs(200, n_features=6, centers=3, cluster_std=0.5, random_state=2)
+    right, wrong = QuestionChooser(X, n_classes=3), QuestionChooser(X, n_classes=3)
+    for row in range(12):
+        i, j = (int(each) for each in np.flatnonzero(y == row % 3)[[row, row + 12]])
+        right.tell(i, j, True, audit=True)
+        wrong.tell(i, j, False, audit=True)
+    assert wrong.accuracy()[0] < 0.6 < 0.9 < right.accuracy()[0]
 
 
 def test_classes_met_once_stand_for_those_not_met() -> None:

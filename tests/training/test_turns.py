@@ -14,7 +14,7 @@ from likewise.evaluation import calibration
 from likewise.networks import build
 from likewise.pairs import Pairs, evidence
 from likewise.pairs.posterior import infer
-from likewise.pairs.rates import Told
+from likewise.pairs.rates import AnswersByAnnotator
 from likewise.supervision import EvidenceKnowledge
 from likewise.training import Learned, Pile, Settings, hold_out, learn_answers
 from likewise.training.judging import ErrorRates, answer_loss
@@ -140,7 +140,7 @@ def test_evidence_adds_up_over_annotators() -> None:
     found = evidence(pairs, np.array([0.1, 0.3, 0.5]), np.array([0.2, 0.4, 0.5]))
     odds = (0.9 / 0.2) * (0.3 / 0.6)
     assert found.same == pytest.approx([odds / (1 + odds)])  # c guesses, and is left out
-    assert Told.of(pairs).n_annotators == 3
+    assert AnswersByAnnotator.of(pairs).n_annotators == 3
 
 
 @pytest.mark.parametrize("related", [True, False])

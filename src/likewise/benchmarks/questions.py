@@ -4,66 +4,37 @@ A simulated person answers truly, or wrongly with a fixed chance, by lot. After 
 measured, with classes matched one-to-one. Digits are 1,797 of 8 x 8 pixels, MNIST 2,000 drawn by the seed, photos 1,200
 of 30 classes by their EfficientNet-lite0 features. The others are in `question_rivals.py`; two are told the number of
 classes.
+
+The record is written after each run, and a command that was killed goes on: runs that are in the record are not made
+again, unless they were made with another chooser (`code` is a fingerprint of its source).
 """
 
 from __future__ import annotations
 
 import time
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from likewise.benchmarks.measure import Outcome
 from likewise.benchmarks.question_rivals import RIVALS, accuracy
+from likewise.benchmarks.question_runs import PLANS, SPEED, TARGET, Run, draw, judge, report, summary
 from likewise.datasets import load, load_feature_set
 from likewise.datasets.source_files import find
 from likewise.errors import InputError
 from likewise.querying import QuestionChooser
+from likewise.storage.fingerprint import fingerprint
 from likewise.storage.machine import machine
+from likewise.storage.records import read_json, write_json
 
 CASES = ("digits", "mnist", "photos", "speed")
-TARGET = 0.95
 MNIST_ITEMS = 2000
-FORECASTS = (10, 20, 30)  # answers after which a forecast is judged
-SPEED = {10_000: 50.0, 100_000: 300.0}  # items, and milliseconds allowed for a question
-
-
-@dataclass(frozen=True)
-class Plan:
-    wrong: dict[float, int]  # shares of wrong answers, and how many answers are given
-    marks: tuple[int, ...]  # answers after which the accuracy is reported
-    rival_marks: tuple[int, ...]
-
-
-PLANS = {
-    "digits": Plan({0.0: 60, 0.05: 90, 0.1: 120}, (20, 40, 60, 90, 120), (60,)),
-    "mnist": Plan({0.0: 60, 0.05: 90, 0.1: 120}, (20, 40, 60, 90, 120), (60,)),
-    "photos": Plan({0.0: 600}, (100, 300, 600), (100, 300)),
-}
-BARS = {  # (case, share wrong): the most answers to TARGET, the median over the seeds
-    ("digits", 0.0): (60, 40), ("digits", 0.05): (90, 60), ("mnist", 0.0): (60, 25), ("mnist", 0.05): (90, 35),
-}  # fmt: skip
-PHOTO_BARS = {100: (0.89, 0.91), 300: (0.91, 0.94), 600: (0.93, 0.96)}  # answers: the least accuracy, the median
-
-
-@dataclass(frozen=True)
-class Run:
-    """One simulated person and one way to choose."""
-
-    case: str
-    chooser: str
-    wrong: float
-    seed: int
-    start: float  # accuracy without answers
-    lowest: float
-    to_target: int | None  # answers
-    marks: dict[int, float]  # accuracy after so many answers
-    curve: list[float]  # after each answer; of rivals nothing
-    forecasts: list[tuple[int, int, int, int | None]]  # answers so far, low, high, and how many more it took
-    cpu_seconds: float
+LOOK = 5  # answers after which the person looks whether an end is offered
+FORECASTS = (10, 20, 30, 50, 80, 150, 300)  # answers after which forecast and estimate are judged
 
 
 def open_case(case: str, seed: int, data: Path | None) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
@@ -90,10 +61,15 @@ def simulate(
     """Ask and answer; a wrong answer is drawn by lot. In the end all answers are withdrawn."""
     random = np.random.default_rng([chooser.seed, 1])
     cpu = time.process_time()
-    curve, forecasts, pairs = [accuracy(chooser.labels_, y)], [], []
+    curve, forecasts, estimates, pairs, stop = [accuracy(chooser.labels_, y)], [], [], [], None
     for number in range(answers):
-        if number in FORECASTS and curve[-1] < TARGET:
-            forecasts.append((number, *chooser.forecast(TARGET)))
+        if number in FORECASTS:
+            estimate, low, high = (round(each, 4) for each in chooser.accuracy())
+            estimates.append((number, estimate, low, high))
+            if curve[-1] < TARGET:
+                forecasts.append((number, *chooser.forecast(TARGET)))
+        if stop is None and number % LOOK == 0 and chooser.done:
+            stop = number
         pair = chooser.next()
         if pair is None:
             break
@@ -115,6 +91,8 @@ def simulate(
         marks={mark: round(curve[mark], 4) for mark in marks if mark < len(curve)},
         curve=[round(each, 4) for each in curve],
         forecasts=[(at, low, high, None if to_target is None else to_target - at) for at, low, high in forecasts],
+        estimates=estimates,
+        stop=stop,
         cpu_seconds=round(time.process_time() - cpu, 2),
     )
 
@@ -127,19 +105,33 @@ def simulate_rival(
     reached = [mark for mark, each in marked.items() if each >= TARGET]
     spent, values = round(time.process_time() - cpu, 2), list(marked.values())
     to_target = reached[0] if reached else None
-    return Run(case, name, 0.0, chooser.seed, values[0], min(values), to_target, marked, [], [], spent)
+    return Run(case, name, 0.0, chooser.seed, values[0], min(values), to_target, marked, [], [], [], None, spent)
 
 
-def measure(cases: Sequence[str], seeds: int, data: Path | None) -> Iterator[Run]:
-    for case in cases:
-        plan = PLANS[case]
-        for seed in range(seeds):
+def measure(cases: Sequence[str], seeds: int, data: Path | None, there: Sequence[Run]) -> Iterator[Run]:
+    """The runs that are not there yet, seed by seed, so that each seed is of all cases before the next begins."""
+    names = {(run.case, run.chooser, run.wrong, run.seed) for run in there}
+    for seed in range(seeds):
+        for case in cases:
+            plan = PLANS[case]
+            wrongs = [wrong for wrong in plan.wrong if (case, "likewise", wrong, seed) not in names]
+            rivals = [name for name in RIVALS if (case, name, 0.0, seed) not in names]
+            if not wrongs and not rivals:
+                continue
             X, y = open_case(case, seed, data)
             chooser = QuestionChooser(X, seed=seed)
-            for wrong, answers in plan.wrong.items():
-                yield simulate(case, chooser, y, wrong, answers, plan.marks)
-            for name in RIVALS:
+            for wrong in wrongs:
+                yield simulate(case, chooser, y, wrong, plan.wrong[wrong], plan.marks)
+            for name in rivals:
                 yield simulate_rival(case, name, X.reshape(len(X), -1), y, chooser, plan.rival_marks)
+
+
+def code() -> str:
+    """A fingerprint of the source that chooses questions."""
+    import likewise.querying
+
+    (room,) = likewise.querying.__path__
+    return fingerprint([path.read_text(encoding="utf-8") for path in sorted(Path(room).glob("*.py"))])
 
 
 def speed(n: int) -> dict[str, float]:
@@ -160,108 +152,40 @@ def speed(n: int) -> dict[str, float]:
     return {"items": n, "setup_seconds": round(setup, 1), "milliseconds": round(float(np.median(spent)), 1)}
 
 
-def summary(runs: Sequence[Run]) -> list[dict[str, object]]:
-    """Median and worst over the seeds, for each case, way to choose and share of wrong answers."""
-    rows: list[dict[str, object]] = []
-    for key in dict.fromkeys((run.case, run.chooser, run.wrong) for run in runs):
-        some = [run for run in runs if (run.case, run.chooser, run.wrong) == key]
-        counts = sorted(np.inf if run.to_target is None else run.to_target for run in some)
-        told = [one for run in some for one in run.forecasts]
-        covered = [more is not None and low <= more <= high for _, low, high, more in told]
-        rows.append({
-            "case": key[0], "chooser": key[1], "wrong": key[2], "seeds": len(some),
-            "start": _median(run.start for run in some),
-            "below_start": round(max(run.start - run.lowest for run in some), 4),
-            "to_target": _whole(float(np.median(counts))), "worst_to_target": _whole(counts[-1]),
-            "marks": {mark: {"median": _median(run.marks[mark] for run in some),
-                             "worst": min(run.marks[mark] for run in some)} for mark in some[0].marks},
-            "forecasts": len(told), "covered": round(float(np.mean(covered)), 3) if covered else None,
-        })  # fmt: skip
-    return rows
-
-
-def _median(values: Iterator[float]) -> float:
-    return round(float(np.median(list(values))), 4)
-
-
-def _whole(value: float) -> int | None:
-    return None if np.isinf(value) else int(np.ceil(value))
-
-
-def judge(rows: Sequence[dict[str, object]], speeds: Sequence[dict[str, float]]) -> list[dict[str, object]]:
-    """The bars: what must be met, what is aimed at, and the verdict."""
-    bars: list[dict[str, object]] = []
-    ours = {(row["case"], row["wrong"]): row for row in rows if row["chooser"] == "likewise"}
-    for key, (must, aim) in BARS.items():
-        if key in ours:
-            needed = ours[key]["to_target"]
-            words = f"{key[0]}, {100 * key[1]:g} % wrong: median answers to {100 * TARGET:g} %"
-            bars.append(_bar(words, must, aim, needed, isinstance(needed, int) and needed <= must))
-    if ("photos", 0.0) in ours:
-        marks = ours["photos", 0.0]["marks"]
-        assert isinstance(marks, dict)
-        for mark, (least, hoped) in PHOTO_BARS.items():
-            if mark in marks:
-                median = marks[mark]["median"]
-                bars.append(
-                    _bar(f"photos: median accuracy after {mark} answers", least, hoped, median, median >= least)
-                )
-    for each in speeds:
-        allowed = SPEED[int(each["items"])]
-        words = f"milliseconds of CPU for the next question at {int(each['items']):,} items"
-        bars.append(_bar(words, allowed, allowed, each["milliseconds"], each["milliseconds"] <= allowed))
-    return bars
-
-
-def _bar(words: str, must: float, aim: float, measured: object, met: bool) -> dict[str, object]:
-    return {"bar": words, "must": must, "aim": aim, "measured": measured, "verdict": "pass" if met else "miss"}
-
-
-def report(rows: Sequence[dict[str, object]], bars: Sequence[dict[str, object]]) -> Iterator[str]:
-    yield f"{'case':<8} {'chooser':<20} {'wrong':>5} {'start':>6} {'to 95 %':>8} {'worst':>6}  accuracy after answers"
-    for row in rows:
-        marks = row["marks"]
-        assert isinstance(marks, dict)
-        after = "  ".join(f"{mark}: {values['median']:.3f}" for mark, values in marks.items())
-        needed, worst = (str(row[name] or "-") for name in ("to_target", "worst_to_target"))
-        start = f"{row['start']:>6.3f}" if row["chooser"] == "likewise" else f"{'':>6}"
-        yield f"{row['case']:<8} {row['chooser']:<20} {row['wrong']:>5} {start} {needed:>8} {worst:>6}  {after}"
-    for bar in bars:
-        yield f"{bar['verdict']:<8} {bar['bar']}: {bar['measured']} (must {bar['must']}, aim {bar['aim']})"
-
-
-def run(case: Sequence[str] | None, seeds: int, figure: Path | None, data: Path | None) -> Outcome:
+def run(case: Sequence[str] | None, seeds: int, figure: Path | None, data: Path | None, out: Path | None) -> Outcome:
+    """Measure what the record at `out` has not yet, and write it after each run."""
     cases = list(case or CASES)
-    speeds = [speed(n) for n in SPEED] if "speed" in cases else []
-    runs = list(measure([each for each in cases if each != "speed"], seeds, data))
-    rows = summary(runs)
-    bars = judge(rows, speeds)
+    before = read_record(out)
+    runs = [read_run(each) for each in before.get("runs", [])]
+    speeds = [each for each in before.get("speed", []) if int(each["items"]) in SPEED]
+    if "speed" in cases:
+        speeds += [speed(n) for n in SPEED if n not in {int(each["items"]) for each in speeds}]
+
+    def record() -> dict[str, object]:
+        rows = summary(runs)
+        kept = {"runs": [asdict(run) for run in runs], "summary": rows, "speed": speeds, "bars": judge(rows, speeds)}
+        return {**machine(), "code": code(), "target": TARGET, **kept}
+
+    for one in measure([each for each in cases if each != "speed"], seeds, data, runs):
+        runs.append(one)
+        if out is not None:
+            write_json(out, record())
     if figure is not None and runs:
         draw(runs, figure)
-    kept = {"runs": [asdict(run) for run in runs], "summary": rows, "speed": speeds, "bars": bars}
-    return {**machine(), "target": TARGET, "seeds": seeds, **kept}, report(rows, bars)
+    rows = summary(runs)
+    return record(), report(rows, judge(rows, speeds))
 
 
-def draw(runs: Sequence[Run], path: Path) -> None:
-    """The curves of each case: the median over the seeds, the range behind it, and rivals as points."""
-    from matplotlib.figure import Figure
+def read_record(out: Path | None) -> dict[str, Any]:
+    """The record that is there, if this chooser made it."""
+    if out is None or not out.exists():
+        return {}
+    there = read_json(out)
+    return there if isinstance(there, dict) and there.get("code") == code() else {}
 
-    cases = list(dict.fromkeys(run.case for run in runs))
-    picture = Figure(figsize=(4.2 * len(cases), 3.4), layout="constrained")
-    for number, case in enumerate(cases):
-        axes = picture.add_subplot(1, len(cases), number + 1, title=case, xlabel="answers", ylabel="accuracy")
-        for wrong in PLANS[case].wrong:
-            some = [run for run in runs if (run.case, run.chooser, run.wrong) == (case, "likewise", wrong)]
-            shortest = min(len(run.curve) for run in some)
-            curves = np.array([run.curve[:shortest] for run in some])
-            axes.plot(np.median(curves, axis=0), label=f"chosen, {100 * wrong:g} % wrong")
-            axes.fill_between(range(shortest), curves.min(axis=0), curves.max(axis=0), alpha=0.15)
-        for name, marker in zip(RIVALS, "xo+", strict=False):
-            some = [run for run in runs if (run.case, run.chooser) == (case, name)]
-            for mark in PLANS[case].rival_marks:
-                label = name if mark == PLANS[case].rival_marks[0] else None
-                axes.plot([mark], [np.median([run.marks[mark] for run in some])], "k" + marker, label=label)
-        axes.axhline(TARGET, color="grey", linewidth=0.5)
-        axes.legend(fontsize=7)
-    path.parent.mkdir(parents=True, exist_ok=True)
-    picture.savefig(path)
+
+def read_run(row: dict[str, Any]) -> Run:
+    marks = {int(mark): value for mark, value in row["marks"].items()}
+    return Run(
+        **{**row, "marks": marks, **{name: [tuple(each) for each in row[name]] for name in ("forecasts", "estimates")}}
+    )

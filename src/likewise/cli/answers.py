@@ -10,7 +10,7 @@ from uuid import UUID, uuid5
 import typer
 
 from likewise.cli.options import PLACE, STORE
-from likewise.cli.places import check_file, writing
+from likewise.cli.outputs import check_file, writing
 from likewise.errors import InputError
 
 if TYPE_CHECKING:

@@ -129,7 +129,9 @@ def command(name: str, options: dict[str, Choice]) -> Any:
         from likewise.storage.records import write_json
 
         with _threads(threads) if "threads" in options else nullcontext():
-            record, lines = import_module(f"likewise.benchmarks.{name}").run(**given)
+            run = import_module(f"likewise.benchmarks.{name}").run
+            resumed = {"out": out} if "out" in inspect.signature(run).parameters else {}
+            record, lines = run(**given, **resumed)
             write_json(out, record)
         for line in lines:
             typer.echo(line)

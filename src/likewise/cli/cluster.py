@@ -23,8 +23,7 @@ from likewise.cli.options import (
     Strict,
     TextColumns,
 )
-from likewise.cli.places import check_file, writing
-from likewise.cli.tables import write_csv, write_parquet
+from likewise.cli.outputs import check_file, write_csv, write_parquet, writing
 from likewise.errors import InputError
 
 if TYPE_CHECKING:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from likewise.cli.options import Seed
-from likewise.cli.places import check_folder
+from likewise.cli.outputs import check_folder
 
 if TYPE_CHECKING:
     from torch import nn

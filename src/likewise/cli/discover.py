@@ -10,9 +10,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from likewise.cli.discovery_words import introduction, outcome, similarity_in_words
-from likewise.cli.fitted import training_seconds
 from likewise.cli.items import (
-    Given,
+    LoadedItems,
     answer_files,
     encoder_to_learn,
     features_or_images,
@@ -36,10 +35,11 @@ from likewise.cli.options import (
     UnitLength,
     text_columns,
 )
+from likewise.cli.outputs import write_csv
 from likewise.cli.predict import prediction_rows
 from likewise.cli.processes import take_part
 from likewise.cli.run import open_run
-from likewise.cli.tables import write_csv
+from likewise.cli.run_files import training_seconds
 from likewise.cli.teacher import (
     Images,
     Teacher,
@@ -168,14 +168,14 @@ def discover(
         answered, state = ([], "") if pairs is None else answer_files(pairs, answers)
         if run.was_finished([*files, *answered], unknown, stream, state):
             return
-        given = run.read(unknown, stream)
-        check_number(unknown, len(given.items), classes)
+        loaded = run.read(unknown, stream)
+        check_number(unknown, len(loaded.items), classes)
         teacher = Teacher(path, network=learned) if earlier is not None else read_known(path, images, grouped)
-        check_form(teacher, unknown, given)
-        answers = None if answers is None else find_answers(answers, given)
-        if not run.begin(unknown, given, path, unit="row", sha256=teacher.sha256()):
+        check_form(teacher, unknown, loaded)
+        answers = None if answers is None else find_answers(answers, loaded)
+        if not run.begin(unknown, loaded, path, unit="row", sha256=teacher.sha256()):
             return
-        _discover(unknown, given, teacher, answers, out, arguments)
+        _discover(unknown, loaded, teacher, answers, out, arguments)
 
 
 def _encoder(known: Path, arguments: dict[str, Any]) -> Encoder | None:
@@ -189,21 +189,21 @@ def _encoder(known: Path, arguments: dict[str, Any]) -> Encoder | None:
 
 def _check_source(known: Path | None, similarity: Path | None, more: Path | None, arguments: dict[str, Any]) -> None:
     """Refuse more than one of the three options, none of them, and what does not go with an earlier run."""
-    given = [name for name, path in (("--known", known), ("--similarity", similarity), ("--more", more)) if path]
-    if given == ["--known", "--similarity"]:
+    options = [name for name, path in (("--known", known), ("--similarity", similarity), ("--more", more)) if path]
+    if options == ["--known", "--similarity"]:
         raise InputError("Both --known and --similarity are given; leave out --known to use the similarity again.")
-    if len(given) > 1:
-        raise InputError(f"{' and '.join(given)} are given; --more needs nothing beside it, leave the others out.")
-    if not given:
+    if len(options) > 1:
+        raise InputError(f"{' and '.join(options)} are given; --more needs nothing beside it, leave the others out.")
+    if not options:
         raise InputError("There is nothing to learn from what is the same; give --known or --similarity.")
     for name in ("network", "similarity_epochs", "grouped", "unit_length"):
         if known is None and arguments[name]:
             option = "--" + name.replace("_", "-")
-            raise InputError(f"{option} is for learning a similarity, and {given[0]} has one; leave {option} out.")
+            raise InputError(f"{option} is for learning a similarity, and {options[0]} has one; leave {option} out.")
 
 
 def _discover(
-    unknown: Path, given: Given, teacher: Teacher, answers: Pairs | None, out: Path, arguments: dict[str, Any]
+    unknown: Path, loaded: LoadedItems, teacher: Teacher, answers: Pairs | None, out: Path, arguments: dict[str, Any]
 ) -> None:
     """Learn, write the files and print the outcome; metrics.json comes last and says that the run is finished."""
     import numpy as np
@@ -213,14 +213,14 @@ def _discover(
     from likewise.storage.records import write_json
     from likewise.storage.run_folder import write_history
 
-    for line in introduction(unknown, given, teacher):
+    for line in introduction(unknown, loaded, teacher):
         typer.echo(line)
-    similarity = teacher.network or _learn_similarity(teacher, given.encoder, out, arguments)
+    similarity = teacher.network or _learn_similarity(teacher, loaded.encoder, out, arguments)
     for line in similarity_in_words(similarity.quality_, similarity.held_out_kind_):
         typer.echo(line)
     if similarity.metric_ is not None:
         typer.echo(f"Items are compared by {similarity.metric_.in_words()}: no other map did better on known classes.")
-    typer.echo(f"Looking for classes among {len(given.items):,} items.")
+    typer.echo(f"Looking for classes among {len(loaded.items):,} items.")
     found = CategoryDiscoverer(
         arguments["classes"],
         max_classes=arguments["max_classes"],
@@ -232,13 +232,13 @@ def _discover(
         random_state=arguments["seed"],
         verbose=True,
         run=out / "stages",
-    ).fit(given.X, pairs=answers)
+    ).fit(loaded.X, pairs=answers)
     model = found.classifier_
-    probabilities = found.predict_proba(given.X)[np.arange(len(given.items)), found.codes_]  # (n,)
+    probabilities = found.predict_proba(loaded.X)[np.arange(len(loaded.items)), found.codes_]  # (n,)
     names = found.classes_ if found.mixed else model.classes_
     further = {"new": found.p_new_.astype(np.float32)} if found.mixed else None
     with open_atomically(out / "classes.csv") as file:
-        write_csv(file, iter([prediction_rows(given.items, names[found.codes_], probabilities, further=further)]))
+        write_csv(file, iter([prediction_rows(loaded.items, names[found.codes_], probabilities, further=further)]))
     learned = [] if teacher.network else similarity.history_
     stages = (("similarity", learned), ("classifier", model.history_))
     write_history(out / "history.csv", [{"stage": stage, **row} for stage, rows in stages for row in rows])

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from likewise.cli.items import Given
+from likewise.cli.items import LoadedItems
 from likewise.cli.run import class_sizes, items_in_words, next_commands, unused_outputs
 from likewise.cli.teacher import Teacher, ignored_labels
 
@@ -15,10 +15,10 @@ if TYPE_CHECKING:
     from likewise.evaluation import PairQuality
 
 
-def introduction(unknown: Path, given: Given, teacher: Teacher) -> Iterator[str]:
+def introduction(unknown: Path, loaded: LoadedItems, teacher: Teacher) -> Iterator[str]:
     """What there is to look for, and to learn from."""
-    ignored = ignored_labels(unknown, given.items)
-    yield f"{items_in_words(unknown, given)} without labels" + (f"; {ignored}" if ignored else "")
+    ignored = ignored_labels(unknown, loaded.items)
+    yield f"{items_in_words(unknown, loaded)} without labels" + (f"; {ignored}" if ignored else "")
     if teacher.known is None:
         yield f"{teacher.path}: a similarity that was learned before"
         return

@@ -10,9 +10,8 @@ import typer
 
 from likewise.cli.items import list_broken
 from likewise.cli.options import Device, EncoderName, ItemsPath, Processes, Strict, TextColumns, text_columns
-from likewise.cli.places import check_file, writing
+from likewise.cli.outputs import check_file, write_csv, write_parquet, writing
 from likewise.cli.processes import take_part
-from likewise.cli.tables import write_csv, write_parquet
 from likewise.errors import InputError
 
 if TYPE_CHECKING:

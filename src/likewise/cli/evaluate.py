@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from likewise.cli.few_labels import FewLabels, look_up, read_few_labels
-from likewise.cli.fitted import columns_of, items_of, read_held_out, require_fit
 from likewise.cli.items import check_shape, features_or_images, list_broken, open_for
 from likewise.cli.options import EncoderMoved, ItemsMoved, RunFolder
 from likewise.cli.run import MOST_CLASSES
+from likewise.cli.run_files import columns_of, items_of, read_held_out, require_fit
 from likewise.errors import InputError
 
 if TYPE_CHECKING:

@@ -9,7 +9,7 @@ import typer
 
 from likewise.cli.items import encoder_for
 from likewise.cli.options import EncoderMoved, RunFolder
-from likewise.cli.places import check_file, writing
+from likewise.cli.outputs import check_file, writing
 
 if TYPE_CHECKING:
     from likewise.estimators.inputs import InputForm

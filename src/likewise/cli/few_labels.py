@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from likewise.cli.items import Given
+from likewise.cli.items import LoadedItems
 from likewise.errors import InputError
 from likewise.unknown import UNKNOWN
 
@@ -102,16 +102,16 @@ class LabelledItems:
         return len(self.labels)
 
 
-def find_labels(few: FewLabels, given: Given, remedy: str = REMEDY) -> LabelledItems:
+def find_labels(few: FewLabels, loaded: LoadedItems, remedy: str = REMEDY) -> LabelledItems:
     """The labels with positions among the items; those of images that cannot be read are left out."""
     import numpy as np
 
-    n_named = len(given.names) or len(given.items)
-    found, labels = np.array(positions(few, given.names, n_named, remedy), dtype=np.int64), np.array(few.labels)
-    if n_named == len(given.items):
+    n_named = len(loaded.names) or len(loaded.items)
+    found, labels = np.array(positions(few, loaded.names, n_named, remedy), dtype=np.int64), np.array(few.labels)
+    if n_named == len(loaded.items):
         return LabelledItems(found, labels)
-    readable = set(given.items.ids)
-    there = np.array([name in readable for name in given.names])
+    readable = set(loaded.items.ids)
+    there = np.array([name in readable for name in loaded.names])
     kept = there[found]
     if lost := int((~kept).sum()):
         what = "1 label of an image" if lost == 1 else f"{lost:,} labels of images"

@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from likewise.cli import fitted
-from likewise.cli.credible import mixed_up_classes, rates_table, verdicts
+from likewise.cli import run_files
+from likewise.cli.check import mixed_up_classes, rates_table, verdicts
 from likewise.cli.items import (
     NOT_THE_MODELS,
-    Given,
+    LoadedItems,
     answer_files,
     are_large,
     close_answers,
@@ -149,15 +149,15 @@ def fit(
         files, state = answer_files(pairs, answers)
         if run.was_finished(files, items, stream, state):
             return
-        given = run.read(items, stream, on_disk=on_disk, strict=strict)
+        loaded = run.read(items, stream, on_disk=on_disk, strict=strict)
         if answers is None:
-            placed: Pairs | LargeAnswers = close_answers(Path(pairs), given, out / "answers", held_out, seed)
+            placed: Pairs | LargeAnswers = close_answers(Path(pairs), loaded, out / "answers", held_out, seed)
         else:
             by_annotator = arguments["noise"] in ("auto", "annotators")
-            placed = find_answers(answers if by_annotator else _merged(answers), given)
-        if not run.begin(items, given, told, unit=placed.source.unit, sha256=fitted.answers_sha256(placed)):
+            placed = find_answers(answers if by_annotator else _merged(answers), loaded)
+        if not run.begin(items, loaded, told, unit=placed.source.unit, sha256=run_files.answers_sha256(placed)):
             return
-        _learn(items, given, placed, out, arguments)
+        _learn(items, loaded, placed, out, arguments)
 
 
 def _merged(answers: Pairs) -> Pairs:
@@ -183,7 +183,9 @@ def _noise(text: str) -> float | str:
     return rate
 
 
-def _learn(items: Path, given: Given, answers: Pairs | LargeAnswers, out: Path, arguments: dict[str, Any]) -> None:
+def _learn(
+    items: Path, loaded: LoadedItems, answers: Pairs | LargeAnswers, out: Path, arguments: dict[str, Any]
+) -> None:
     """Train, write the files and print the outcome; metrics.json comes last and says that the run is finished."""
     import numpy as np
 
@@ -192,9 +194,9 @@ def _learn(items: Path, given: Given, answers: Pairs | LargeAnswers, out: Path, 
     from likewise.storage.records import write_json
     from likewise.storage.run_folder import write_history
 
-    if arguments["classes"] is not None and arguments["classes"] > len(given.items):
-        raise InputError(f"--classes is {arguments['classes']}, but there are {len(given.items)} items; give fewer.")
-    for line in _introduction(items, given, answers, arguments["classes"]):
+    if arguments["classes"] is not None and arguments["classes"] > len(loaded.items):
+        raise InputError(f"--classes is {arguments['classes']}, but there are {len(loaded.items)} items; give fewer.")
+    for line in _introduction(items, loaded, answers, arguments["classes"]):
         typer.echo(line)
     if isinstance(answers, Pairs):
         _warn_of_self_pairs(answers)
@@ -202,19 +204,19 @@ def _learn(items: Path, given: Given, answers: Pairs | LargeAnswers, out: Path, 
     model = PairClassifier(
         arguments["classes"],
         **told,
-        encoder=given.encoder_name,
+        encoder=loaded.encoder_name,
         image_size=arguments["size"],
         random_state=arguments["seed"],
         verbose=True,
         run=out / "stages",
     )
     by_row = dataclasses.replace(answers, ids=None) if isinstance(answers, Pairs) else answers
-    model.fit(given.raw() if model.fine_tune or model.views else given.X, pairs=by_row)
-    given = encoded_anew(given, model)
-    metrics = _metrics(model, given, out)
-    written = answers if isinstance(answers, Pairs) else answers.some(given.items.ids)
+    model.fit(loaded.raw() if model.fine_tune or model.views else loaded.X, pairs=by_row)
+    loaded = encoded_anew(loaded, model)
+    metrics = _metrics(model, loaded, out)
+    written = answers if isinstance(answers, Pairs) else answers.some(loaded.items.ids)
     held_out = np.isin(written.lines, model.held_out_.lines)
-    fitted.write_answers(out / "answers.parquet", written, held_out, model.p_wrong_)
+    run_files.write_answers(out / "answers.parquet", written, held_out, model.p_wrong_)
     write_history(out / "history.csv", model.history_)
     model.save(out)
     write_json(out / "metrics.json", metrics)
@@ -222,17 +224,17 @@ def _learn(items: Path, given: Given, answers: Pairs | LargeAnswers, out: Path, 
         typer.echo(line)
 
 
-def _metrics(model: PairClassifier, given: Given, out: Path) -> dict[str, Any]:
+def _metrics(model: PairClassifier, loaded: LoadedItems, out: Path) -> dict[str, Any]:
     import numpy as np
 
     from likewise.evaluation import pair_accuracy, share_interval
 
     held_out = model.held_out_
     asked = np.stack([held_out.left, held_out.right], axis=1)
-    similarity = model.predict_same(given.X, asked)
+    similarity = model.predict_same(loaded.X, asked)
     measured = pair_accuracy(similarity, held_out.same)
     right = (similarity > 0.5) == (held_out.same > 0.5)
-    found, sizes = np.unique(model.predict(given.X), return_counts=True)
+    found, sizes = np.unique(model.predict(loaded.X), return_counts=True)
     return {
         "held_out": {
             "answers": measured.n,
@@ -255,7 +257,7 @@ def _metrics(model: PairClassifier, given: Given, out: Path) -> dict[str, Any]:
         "grouped": model.grouped_,
         "fine_tuned": model.encoder_weights_ is not None,
         "starts": len(list(out.glob("stages/start-*"))),
-        "seconds": fitted.training_seconds(out),
+        "seconds": run_files.training_seconds(out),
     }
 
 
@@ -266,7 +268,9 @@ def _warn_of_self_pairs(answers: Pairs) -> None:
         warnings.warn(f"Ignoring {what} an item with itself.", stacklevel=2)
 
 
-def _introduction(items: Path, given: Given, answers: Pairs | LargeAnswers, classes: int | None) -> Iterator[str]:
+def _introduction(
+    items: Path, loaded: LoadedItems, answers: Pairs | LargeAnswers, classes: int | None
+) -> Iterator[str]:
     from likewise.pairs import Pairs
 
     if isinstance(answers, Pairs):
@@ -275,7 +279,7 @@ def _introduction(items: Path, given: Given, answers: Pairs | LargeAnswers, clas
         total = int(counted.sum())
     else:
         same, different, total = answers.n_same, answers.n_different, len(answers)
-    yield items_in_words(items, given)
+    yield items_in_words(items, loaded)
     yield f"{answers.source.file}: {total:,} answers, {same:,} same and {different:,} different"
     what = "classes, whose number is estimated" if classes is None else f"{classes} classes"
     yield f"Learning {what}; Ctrl-C stops, and the same command resumes."

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import typer
 
-from likewise.cli import fitted
+from likewise.cli import run_files
 from likewise.cli.options import text_columns
 from likewise.cli.processes import rank_and_size
 from likewise.errors import InputError
@@ -31,7 +31,7 @@ MOST_OF_MEMORY = 0.5  # that items or answers may fill: training needs some, and
 
 
 @dataclass(frozen=True)
-class Given:
+class LoadedItems:
     """The items that could be read, and the names of all there are; none where items have row numbers alone."""
 
     items: Items
@@ -61,7 +61,7 @@ class Given:
         return features_or_images(self.items)
 
 
-def read_all(stream: ItemStream) -> Given:
+def read_all(stream: ItemStream) -> LoadedItems:
     """All items in memory; broken ones are listed."""
     from likewise.datasets.items import collect
 
@@ -71,7 +71,7 @@ def read_all(stream: ItemStream) -> Given:
 
 def read_or_keep(
     stream: ItemStream, folder: Path, files: Sequence[Path], *, on_disk: bool = False, strict: bool = False
-) -> Given:
+) -> LoadedItems:
     """All items in memory; where they would fill it, or with `on_disk`, in a folder, which is used again."""
     if not on_disk and not is_too_large(stream.n_bytes):
         return read_all(stream)
@@ -83,7 +83,7 @@ def read_or_keep(
     typer.echo(f"The items stay on disk: they take {stream.n_bytes / 1e9:,.1f} GB in {folder}.")
     encoder = encoder_of(stream)
     by = "" if encoder is None else f" {encoder.facts['sha256']}"
-    stamp = f"{fitted.stamp(files)} {stream.item_bytes} {strict}{by}"
+    stamp = f"{run_files.stamp(files)} {stream.item_bytes} {strict}{by}"
     with lock_folder(folder):
         return _given(keep_on_disk(stream, folder, stamp), stream)
 
@@ -96,23 +96,23 @@ def is_too_large(n_bytes: int) -> bool:
     return there is not None and copies * n_bytes > MOST_OF_MEMORY * there
 
 
-def _given(items: Items, stream: ItemStream) -> Given:
+def _given(items: Items, stream: ItemStream) -> LoadedItems:
     from likewise.encoders.stream import EncodedStream
 
     encoder = encoder_of(stream)
     list_broken(stream.broken, "text" if encoder is not None and encoder.facts["takes"] == "texts" else "image")
     unencoded = stream.unencoded if isinstance(stream, EncodedStream) else None
-    return Given(items, stream.names or items.ids, encoder, _texts_of(items, stream), unencoded)
+    return LoadedItems(items, stream.names or items.ids, encoder, _texts_of(items, stream), unencoded)
 
 
-def encoded_anew(given: Given, model: NetworkClassifier) -> Given:
+def encoded_anew(loaded: LoadedItems, model: NetworkClassifier) -> LoadedItems:
     """The items as the model's encoder sees them, where its last blocks were trained."""
     import torch
 
     if model.encoder_weights_ is None:
-        return given
-    features = torch.from_numpy(encoder_for(model, None).transform(given.raw()))
-    return replace(given, items=replace(given.items, inputs=features))
+        return loaded
+    features = torch.from_numpy(encoder_for(model, None).transform(loaded.raw()))
+    return replace(loaded, items=replace(loaded.items, inputs=features))
 
 
 def _texts_of(items: Items, stream: ItemStream) -> Sequence[str] | None:
@@ -186,16 +186,16 @@ def answer_files(place: str, answers: Pairs | None) -> tuple[list[Path], str]:
     from likewise.pairs.files import is_store
 
     if answers is not None and is_store(place):
-        return [], fitted.answers_sha256(answers)
+        return [], run_files.answers_sha256(answers)
     return [Path(place)], ""
 
 
-def find_answers(pairs: Pairs, given: Given) -> Pairs:
+def find_answers(pairs: Pairs, loaded: LoadedItems) -> Pairs:
     """The answers with positions among the items; those about items that cannot be read are left out."""
     import numpy as np
 
-    found = pairs.index(given.names or len(given.items))
-    there = _readable(given)
+    found = pairs.index(loaded.names or len(loaded.items))
+    there = _readable(loaded)
     if there.all():
         return found
     place = np.cumsum(there) - 1
@@ -203,16 +203,16 @@ def find_answers(pairs: Pairs, given: Given) -> Pairs:
     counted = [(part.weight > 0) & (part.left != part.right) for part in (found, kept)]
     _warn_of_left_out(int(counted[0].sum() - counted[1].sum()))
     ids = None if found.ids is None else found.ids[there]
-    return replace(kept, left=place[kept.left], right=place[kept.right], n_items=len(given.items), ids=ids)
+    return replace(kept, left=place[kept.left], right=place[kept.right], n_items=len(loaded.items), ids=ids)
 
 
-def close_answers(path: Path, given: Given, folder: Path, held_out: float, seed: int) -> LargeAnswers:
+def close_answers(path: Path, loaded: LoadedItems, folder: Path, held_out: float, seed: int) -> LargeAnswers:
     """The answers of a file too large for memory, closed in a folder, by the first process for all of them."""
     from likewise.distributed import from_first
     from likewise.pairs.large import open_large, write_large
 
     typer.echo(f"{path} is read a part at a time, and what follows from it is kept in {folder}.")
-    writing = write_large(path, given.names or len(given.items), folder, held_out, seed, _readable(given))
+    writing = write_large(path, loaded.names or len(loaded.items), folder, held_out, seed, _readable(loaded))
     while from_first(lambda: next(writing, False)):
         pass
     answers = open_large(folder)
@@ -220,14 +220,14 @@ def close_answers(path: Path, given: Given, folder: Path, held_out: float, seed:
     return answers
 
 
-def _readable(given: Given) -> NDArray[np.bool_]:
+def _readable(loaded: LoadedItems) -> NDArray[np.bool_]:
     """Which of all items could be read; those without names all could."""
     import numpy as np
 
-    if len(given.names) in (0, len(given.items)):
-        return np.ones(len(given.items), dtype=np.bool_)
-    readable = set(given.items.ids)
-    return np.array([name in readable for name in given.names])
+    if len(loaded.names) in (0, len(loaded.items)):
+        return np.ones(len(loaded.items), dtype=np.bool_)
+    readable = set(loaded.items.ids)
+    return np.array([name in readable for name in loaded.names])
 
 
 def _warn_of_left_out(number: int) -> None:
@@ -314,18 +314,18 @@ def open_for(
     return open_items(path, size=shape[1], channels=channels, strict=strict, chunk=chunk)
 
 
-def encoder_for(model: NetworkClassifier | SimilarityNetwork, given: str | None) -> Encoder:
+def encoder_for(model: NetworkClassifier | SimilarityNetwork, name: str | None) -> Encoder:
     """The encoder that a model was fitted with, where it is said to be now, or by the name that it had."""
     from likewise.encoders import Encoder
     from likewise.estimators.encoding import encoder_again, refuse_another, tuned
 
     if model.encoder_ is None:
-        raise InputError(f"The model was fitted without an encoder, and --encoder is {given}; leave --encoder out.")
-    if given is None:
+        raise InputError(f"The model was fitted without an encoder, and --encoder is {name}; leave --encoder out.")
+    if name is None:
         found = encoder_again(model)
         assert found is not None
         return found
-    loaded = Encoder(given)
+    loaded = Encoder(name)
     refuse_another(loaded, model.encoder_)
     return tuned(loaded, model)
 

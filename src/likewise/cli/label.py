@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from likewise.cli.items import Given, open_to_learn, read_all
+from likewise.cli.items import LoadedItems, open_to_learn, read_all
 from likewise.cli.options import PLACE, STORE, EncoderName, Grey, ItemsPath, Seed, Size, Strict, TextColumns
 from likewise.errors import InputError
 
@@ -211,8 +211,8 @@ def read_items(
 
 
 def _open_for_run(run: Path, items: Path) -> Any:
-    from likewise.cli.fitted import columns_of, require_fit
     from likewise.cli.items import open_for
+    from likewise.cli.run_files import columns_of, require_fit
     from likewise.estimators import load_classifier
 
     require_fit(run)
@@ -220,7 +220,7 @@ def _open_for_run(run: Path, items: Path) -> Any:
     return open_for(model, items, columns=columns_of(run, model))
 
 
-def _learned(run: Path, given: Given, items: Path) -> NDArray[np.float32]:
+def _learned(run: Path, given: LoadedItems, items: Path) -> NDArray[np.float32]:
     """What a run's network sees in the items."""
     import numpy as np
 
@@ -232,7 +232,7 @@ def _learned(run: Path, given: Given, items: Path) -> NDArray[np.float32]:
     return np.asarray(model.transform(given.X), dtype=np.float32)
 
 
-def _features(given: Given) -> NDArray[np.float32]:
+def _features(given: LoadedItems) -> NDArray[np.float32]:
     import numpy as np
 
     values = np.asarray(given.X)
@@ -240,7 +240,7 @@ def _features(given: Given) -> NDArray[np.float32]:
     return flat / np.float32(255) if values.dtype == np.uint8 else flat
 
 
-def _shown(items: Path, given: Given) -> ShownItems:
+def _shown(items: Path, given: LoadedItems) -> ShownItems:
     from likewise.datasets import load_arrays
     from likewise.labelling.shown_items import PictureArray, PictureFiles, Rows, TextItems
 

@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
-from likewise.cli.fitted import items_of, read_answers, require_fit
 from likewise.cli.items import check_shape, find_answers, open_for, read_all
 from likewise.cli.options import BatchSize, Data, DatasetName, ItemsMoved, NetworkName, Processes
-from likewise.cli.places import check_file, writing
+from likewise.cli.outputs import check_file, writing
 from likewise.cli.processes import rank_and_size
+from likewise.cli.run_files import items_of, read_answers, require_fit
 from likewise.errors import InputError
 
 if TYPE_CHECKING:

@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from likewise.cli.few_labels import FewLabels, positions, read_few_labels
-from likewise.cli.fitted import columns_of, items_of
 from likewise.cli.items import check_shape, features_or_images, open_for
 from likewise.cli.options import EncoderMoved, ItemsMoved, RunFolder
-from likewise.cli.places import check_folder, writing
+from likewise.cli.outputs import check_folder, writing
+from likewise.cli.run_files import columns_of, items_of
 
 if TYPE_CHECKING:
     from likewise.estimators import NetworkClassifier

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from likewise.cli.fitted import columns_of
 from likewise.cli.items import check_shape, features_or_images, list_broken, open_for, share_out
 from likewise.cli.options import (
     EncoderMoved,
@@ -21,9 +20,9 @@ from likewise.cli.options import (
     TextColumns,
     text_columns,
 )
-from likewise.cli.places import check_file, writing
+from likewise.cli.outputs import check_file, write_csv, write_parquet, writing
 from likewise.cli.processes import take_part
-from likewise.cli.tables import write_csv, write_parquet
+from likewise.cli.run_files import columns_of
 from likewise.errors import InputError
 
 if TYPE_CHECKING:

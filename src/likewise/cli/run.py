@@ -4,8 +4,8 @@
         stream = ...                                   # the items, opened but not read
         if run.was_finished([pairs], items, stream):   # known by the names, sizes and times of the files
             return
-        given = run.read(items, stream)
-        if not run.begin(items, given, pairs, ...):    # refuses other data; from here on the folder is ours
+        loaded = run.read(items, stream)
+        if not run.begin(items, loaded, pairs, ...):   # refuses other data; from here on the folder is ours
             return
         ...                                            # learn, and write the files; metrics.json comes last
 
@@ -23,9 +23,9 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
-from likewise.cli import fitted
-from likewise.cli.items import Given, read_all, read_or_keep
-from likewise.cli.places import check_folder, writing
+from likewise.cli import run_files
+from likewise.cli.items import LoadedItems, read_all, read_or_keep
+from likewise.cli.outputs import check_folder, writing
 from likewise.errors import InputError
 
 if TYPE_CHECKING:
@@ -43,7 +43,7 @@ class Run:
     folder: Path
     command: str
     arguments: dict[str, Any]
-    before: fitted.Fit | None  # what an earlier call of the same command began
+    before: run_files.Fit | None  # what an earlier call of the same command began
     reserved: ExitStack
     stamp: str = field(default="", init=False)
 
@@ -52,11 +52,13 @@ class Run:
 
         `state` is that of what is in no file, such as the answers of a store.
         """
-        self.stamp = fitted.stamp([*files, *item_files(items, stream)]) + state
+        self.stamp = run_files.stamp([*files, *item_files(items, stream)]) + state
         same = self.before is not None and self.before.stamp == self.stamp
         return same and self._is_finished()
 
-    def read(self, items: Path, stream: ItemStream, *, on_disk: bool | None = None, strict: bool = False) -> Given:
+    def read(
+        self, items: Path, stream: ItemStream, *, on_disk: bool | None = None, strict: bool = False
+    ) -> LoadedItems:
         """All items, in memory or, where they would fill it or `on_disk` is set, in the folder; None: never there."""
         if on_disk is None:
             return read_all(stream)
@@ -65,35 +67,35 @@ class Run:
                 stream, self.folder / "items", item_files(items, stream), on_disk=on_disk, strict=strict
             )
 
-    def begin(self, items: Path, given: Given, told: Path | str, *, unit: str, sha256: str) -> bool:
+    def begin(self, items: Path, loaded: LoadedItems, told: Path | str, *, unit: str, sha256: str) -> bool:
         """Write fit.json and keep other processes out; False where the run turns out to be finished.
 
         `told` is the file or store of the answers or labels, or where "same" is learned from; its places count in
         `unit`s, and `sha256` is of its content.
         """
-        record = fitted.Fit(
+        record = run_files.Fit(
             command=self.command,
             items=str(items.absolute()),
-            n_items=len(given.items),
-            columns=given.items.columns,
+            n_items=len(loaded.items),
+            columns=loaded.items.columns,
             told=str(told) if "://" in str(told) else str(Path(told).absolute()),
             unit=unit,
             arguments=self.arguments,
-            items_sha256=fitted.items_sha256(given.items),
+            items_sha256=run_files.items_sha256(loaded.items),
             told_sha256=sha256,
             stamp=self.stamp,
         )
-        fitted.refuse_other_data(self.folder, self.before, record)
+        run_files.refuse_other_data(self.folder, self.before, record)
         self.reserved.enter_context(writing(self.folder, "--out"))
-        self.reserved.enter_context(fitted.begun(self.folder, record))
+        self.reserved.enter_context(run_files.begun(self.folder, record))
         if self.before is not None and self._is_finished():
             return False
-        if len(given.items) < 2:
+        if len(loaded.items) < 2:
             raise InputError(f"There is only one item; give at least two, and {record.word} about them.")
         return True
 
     def _is_finished(self) -> bool:
-        if not fitted.is_finished(self.folder, self.command):
+        if not run_files.is_finished(self.folder, self.command):
             return False
         print_finished(self.folder, self.command)
         return True
@@ -103,9 +105,9 @@ class Run:
 def open_run(folder: Path, command: str, arguments: dict[str, Any]) -> Iterator[Run]:
     """A run in a folder that is new, or was begun by the same command with the same arguments."""
     check_folder(folder, "--out")
-    before = fitted.read_fit(folder)
-    fitted.refuse_other_arguments(folder, before, command, arguments)
-    with fitted.nothing_left(folder), ExitStack() as reserved:
+    before = run_files.read_fit(folder)
+    run_files.refuse_other_arguments(folder, before, command, arguments)
+    with run_files.nothing_left(folder), ExitStack() as reserved:
         yield Run(folder, command, arguments, before, reserved)
 
 
@@ -119,11 +121,13 @@ def item_files(items: Path, stream: ItemStream) -> list[Path]:
 MOST_CLASSES = 30  # whose sizes are printed
 
 
-def items_in_words(items: Path, given: Given) -> str:
-    if given.encoder is not None:
-        facts = given.encoder.facts
-        return f"{items}: {len(given.items):,} {facts['takes']}, each as {facts['width']:,} features of {facts['name']}"
-    return f"{items}: {len(given.items):,} {'images' if given.items.inputs.ndim == 4 else 'items'}"
+def items_in_words(items: Path, loaded: LoadedItems) -> str:
+    if loaded.encoder is not None:
+        facts = loaded.encoder.facts
+        return (
+            f"{items}: {len(loaded.items):,} {facts['takes']}, each as {facts['width']:,} features of {facts['name']}"
+        )
+    return f"{items}: {len(loaded.items):,} {'images' if loaded.items.inputs.ndim == 4 else 'items'}"
 
 
 def class_sizes(classes: list[Any], sizes: dict[Any, int]) -> Iterable[str]:

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from likewise.cli import fitted
+from likewise.cli import run_files
 from likewise.cli.few_labels import LabelledItems, find_labels, positions, read_few_labels
-from likewise.cli.items import NOT_THE_MODELS, Given, open_to_learn
+from likewise.cli.items import NOT_THE_MODELS, LoadedItems, open_to_learn
 from likewise.cli.options import (
     LEARNING,
     BatchSize,
@@ -105,15 +105,15 @@ def semi(
             positions(few, stream.names, len(stream), REMEDY)
         if run.was_finished([labels], items, stream):
             return
-        given = run.read(items, stream, on_disk=on_disk, strict=strict)
-        placed = find_labels(few, given, REMEDY)
-        if not run.begin(items, given, labels, unit="row", sha256=fitted.labels_sha256(placed)):
+        loaded = run.read(items, stream, on_disk=on_disk, strict=strict)
+        placed = find_labels(few, loaded, REMEDY)
+        if not run.begin(items, loaded, labels, unit="row", sha256=run_files.labels_sha256(placed)):
             return
-        _learn(items, labels, given, placed, out, arguments)
+        _learn(items, labels, loaded, placed, out, arguments)
 
 
 def _learn(
-    items: Path, labels: Path, given: Given, placed: LabelledItems, out: Path, arguments: dict[str, Any]
+    items: Path, labels: Path, loaded: LoadedItems, placed: LabelledItems, out: Path, arguments: dict[str, Any]
 ) -> None:
     """Train, write the files and print the outcome; metrics.json comes last and says that the run is finished."""
     import numpy as np
@@ -122,25 +122,25 @@ def _learn(
     from likewise.storage.records import write_json
     from likewise.storage.run_folder import write_history
 
-    y = np.full(len(given.items), "", dtype=object)
+    y = np.full(len(loaded.items), "", dtype=object)
     y[placed.positions] = placed.labels
     stated = {name: value for name, value in arguments.items() if name not in NOT_THE_MODELS}
     model = SemiSupervisedClassifier(
         **stated,
         n_classes=arguments["classes"],
-        encoder=given.encoder_name,
+        encoder=loaded.encoder_name,
         image_size=arguments["size"],
         random_state=arguments["seed"],
         verbose=True,
         run=out / "stages",
     )
-    typer.echo(items_in_words(items, given))
+    typer.echo(items_in_words(items, loaded))
     typer.echo(f"{labels}: {len(placed):,} labels of {len(np.unique(placed.labels)):,} classes")
     typer.echo(f"Learning by {model.method}; Ctrl-C stops, and the same command resumes.")
-    model.fit(given.raw() if model.views else given.X, y)
+    model.fit(loaded.raw() if model.views else loaded.X, y)
     held_out = np.isin(placed.positions, model.held_out_)
-    metrics = _metrics(model, given, placed, held_out, out)
-    fitted.write_labels(out / "labels.parquet", placed, given.items.ids, held_out)
+    metrics = _metrics(model, loaded, placed, held_out, out)
+    run_files.write_labels(out / "labels.parquet", placed, loaded.items.ids, held_out)
     write_history(out / "history.csv", model.history_)
     model.save(out)
     write_json(out / "metrics.json", metrics)
@@ -149,13 +149,13 @@ def _learn(
 
 
 def _metrics(
-    model: SemiSupervisedClassifier, given: Given, placed: LabelledItems, held_out: Any, out: Path
+    model: SemiSupervisedClassifier, loaded: LoadedItems, placed: LabelledItems, held_out: Any, out: Path
 ) -> dict[str, Any]:
     import numpy as np
 
     from likewise.evaluation import wilson
 
-    said = model.predict(given.X)
+    said = model.predict(loaded.X)
     right = said[placed.positions] == placed.labels  # (m,)
     n, hits = int(held_out.sum()), int(right[held_out].sum())
     found, sizes = np.unique(said, return_counts=True)
@@ -163,7 +163,7 @@ def _metrics(
         "method": model.method_,
         "labels": model.n_labelled_,
         "labels_denied": int((~right[~held_out]).sum()),
-        "unlabelled": len(given.items) - len(placed),
+        "unlabelled": len(loaded.items) - len(placed),
         "held_out": {
             "labels": n,
             "right": hits,
@@ -172,7 +172,7 @@ def _metrics(
         },
         "class_sizes": dict.fromkeys(model.classes_.tolist(), 0)
         | dict(zip(found.tolist(), sizes.tolist(), strict=True)),
-        "seconds": fitted.training_seconds(out),
+        "seconds": run_files.training_seconds(out),
     }
 
 

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
-from likewise.cli.fitted import items_sha256
-from likewise.cli.items import Given, in_words, list_broken, share_out
+from likewise.cli.items import LoadedItems, in_words, list_broken, share_out
+from likewise.cli.run_files import items_sha256
 from likewise.errors import InputError
 
 if TYPE_CHECKING:
@@ -164,9 +164,9 @@ def _encoded(path: Path, images: Images, grouped: bool) -> Items:
     return items
 
 
-def check_form(teacher: Teacher, unknown: Path, given: Given) -> None:
+def check_form(teacher: Teacher, unknown: Path, loaded: LoadedItems) -> None:
     """Refuse a pile whose items have another form than those that "same" was learned on."""
-    shape = tuple(given.items.inputs.shape[1:])
+    shape = tuple(loaded.items.inputs.shape[1:])
     if shape != teacher.shape:
         files = (unknown.is_dir() or teacher.path.is_dir()) and len(shape) == len(teacher.shape) == 3
         hint = " (--size and --grey say how image files are read)" if files and teacher.known is not None else ""

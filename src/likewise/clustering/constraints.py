@@ -20,7 +20,7 @@ from scipy.sparse import coo_array, csr_array
 from likewise.errors import InputError
 from likewise.pairs import Pairs, answers_about
 from likewise.pairs.closure import components
-from likewise.pairs.keys import keys, pairs_of
+from likewise.pairs.pair_keys import pair_keys, pairs_of
 
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
@@ -99,7 +99,7 @@ def read_constraints(
 
     said = pairs.left != pairs.right
     credit = (pairs.weight * (2 * pairs.same.astype(np.float64) - 1))[said]
-    pair, place = np.unique(keys(pairs.left[said], pairs.right[said], n_items), return_inverse=True)
+    pair, place = np.unique(pair_keys(pairs.left[said], pairs.right[said], n_items), return_inverse=True)
     s = np.bincount(place, credit, minlength=len(pair)).astype(np.float64)
     ends = np.stack(pairs_of(pair, n_items), axis=1)  # (m, 2)
     return Constraints(n_items, ends[s > 0], ends[s < 0], s[s > 0], -s[s < 0])

@@ -70,8 +70,8 @@ def count_with_known(
         there = np.flatnonzero(judged | mixed)
         some = np.sort(random.permutation(there)[: min(MOST_ITEMS, max(2, int(SHARE * len(there))))])
         here = np.sort(random.permutation(len(pile))[: min(MOST_ITEMS, max(2, int(SHARE * len(pile))))])
-        z = (known[some], pile[here]) if embed is None else embed(np.flatnonzero(judged), some, here)
-        rows += _by_resolutions(*z, codes[some], judged[some], _among(odds, here), mixed, seed + draw)
+        z_known, z_pile = (known[some], pile[here]) if embed is None else embed(np.flatnonzero(judged), some, here)
+        rows += _by_resolutions(z_known, z_pile, codes[some], judged[some], _among(odds, here), mixed, seed + draw)
     agree, number = np.array(rows).T
     weight = np.exp((agree - agree.max()) / AGREEMENT)
     weight /= weight.sum()

@@ -21,11 +21,10 @@ from likewise.estimators.anchor_items import anchor_items, novelty_of, p_unseen,
 from likewise.estimators.discovery_in_words import doubts_in_words
 from likewise.estimators.encoding import Choice, encode_again, encode_to_fit
 from likewise.estimators.grouped_pile import group_pile
-from likewise.estimators.inputs import are_images, read_images, seed_of
+from likewise.estimators.inputs import are_images, pairwise_matrix, read_images, seed_of, take
 from likewise.estimators.naming import Naming, names_beside
 from likewise.estimators.pair_classifier import PairClassifier
 from likewise.estimators.saved_discoverer import read_discoverer, write_discoverer
-from likewise.estimators.similarity_matrix import pairwise_matrix, take
 from likewise.estimators.similarity_network import METRIC, SimilarityNetwork
 from likewise.estimators.spectral_rounds import Learning, number_of_classes, spectral_rounds
 from likewise.evaluation import (

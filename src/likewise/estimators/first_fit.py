@@ -1,7 +1,8 @@
-"""What `PairClassifier.fit` does: make a task of what was told, learn it, judge the answers, and name the outputs."""
+"""What `PairClassifier.fit` does: count the classes, make a task, learn it, judge the answers, and name the outputs."""
 
 from __future__ import annotations
 
+import dataclasses
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -10,13 +11,15 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from torch import Tensor
 
+from likewise.clustering.constraints import read_constraints
+from likewise.clustering.counting import count_classes, items_to_count
+from likewise.clustering.joining import Odds
+from likewise.distributed import from_first
 from likewise.errors import InputError
-from likewise.estimators.encoding import encode_views_to_fit
-from likewise.estimators.fine_tuning import fine_tune_encoder
+from likewise.estimators.encoding import encode_views_to_fit, fine_tune_encoder
 from likewise.estimators.increments import Examples, answers_to_remember, is_evidence, remember
 from likewise.estimators.inputs import InputForm
 from likewise.estimators.naming import match_names, outputs_in_use
-from likewise.estimators.number_of_outputs import asked_outputs, estimate_n_classes
 from likewise.estimators.task import Task, checksum, item_weights, items_checksum, make_task, weighted_answers
 from likewise.estimators.wrong_answers import (
     Verdict,
@@ -27,12 +30,46 @@ from likewise.estimators.wrong_answers import (
     share_wrong,
     turns_of,
 )
+from likewise.evaluation import NumberOfClasses
 from likewise.pairs import LargeAnswers, Pairs
 from likewise.training import Pile, Settings, learn_answers
+from likewise.training.grouping import agglomerated, among, spaces_of
 from likewise.training.turns import calibrated
 
 if TYPE_CHECKING:
     from likewise.estimators.pair_classifier import PairClassifier
+
+
+def asked_outputs(n_classes: int | None, labels: NDArray[Any] | None) -> int | None:
+    """As many as are asked for, or as there are classes in the labels; None: that is to be estimated."""
+    if labels is not None:
+        there = len(np.unique(labels))
+        if there < 2:
+            raise InputError("y holds one class; at least two are needed, for nothing is different.")
+        if n_classes is not None and n_classes < there:
+            raise InputError(f"n_classes is {n_classes}, but y holds {there} classes; give {there} or more.")
+        n_classes = n_classes or there
+    if n_classes is not None and n_classes < 2:
+        raise InputError(f"n_classes must be 2 or more, or None to be estimated, got {n_classes}.")
+    return None if n_classes is None else int(n_classes)
+
+
+def estimate_n_classes(inputs: Tensor, form: InputForm, answers: Pairs, seed: int) -> NumberOfClasses:
+    """The number of classes, from the items as they are and the answers; the first process counts for all.
+
+    Several annotators are weighed first, by as many groups as the items show without any answer.
+    """
+
+    def count() -> dict[str, int]:
+        rows, odds = items_to_count(Odds.of(read_constraints(answers, len(inputs))), seed)
+        spaces = spaces_of(Pile(inputs, form.mean, form.std), rows)
+        if len(answers.annotators) > 1:
+            nothing = Odds(len(rows), np.empty((0, 2), dtype=np.int64), np.empty(0))
+            n_groups = count_classes(spaces, nothing, seed).estimate
+            odds = agglomerated(spaces, among(answers, rows), n_groups, seed)[1]
+        return dataclasses.asdict(count_classes(spaces, odds, seed))
+
+    return NumberOfClasses(**from_first(count))
 
 
 def fit_first(

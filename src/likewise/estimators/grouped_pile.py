@@ -25,7 +25,7 @@ from likewise.estimators.similarity_network import SimilarityNetwork
 from likewise.estimators.spectral_rounds import Learning, run_config
 from likewise.evaluation import NumberOfClasses, Trust, nearness, trust
 from likewise.pairs import Pairs
-from likewise.pairs.rates import Told
+from likewise.pairs.rates import AnswersByAnnotator
 from likewise.training import EmbeddedPile, prototype_classifier
 from likewise.training.grouping import among, items_to_look_at
 from likewise.training.metric import fit_metric
@@ -102,7 +102,7 @@ def group_pile(
     )
 
 
-def _read_answers(pairs: Pairs, n_items: int) -> tuple[Odds, Told | None]:
+def _read_answers(pairs: Pairs, n_items: int) -> tuple[Odds, AnswersByAnnotator | None]:
     """The answers; where several annotators gave them, each for itself and with who gave it."""
     if len(pairs.annotators) > 1 and len(pairs):
         return answers_one_by_one(pairs, n_items, 0)

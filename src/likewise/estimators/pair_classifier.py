@@ -13,8 +13,7 @@ from torch import nn
 
 from likewise.atomic import atomic
 from likewise.errors import InputError
-from likewise.estimators.encoding import Choice
-from likewise.estimators.fine_tuning import check_fine_tuning
+from likewise.estimators.encoding import Choice, check_fine_tuning
 from likewise.estimators.first_fit import fit_first
 from likewise.estimators.increments import Memory, go_on
 from likewise.estimators.inputs import InputForm

@@ -2,7 +2,6 @@
 
 from likewise.evaluation.calibration import Calibration, calibration, platt
 from likewise.evaluation.intervals import share_interval, wilson
-from likewise.evaluation.known_and_new import KnownAndNew, known_and_new
 from likewise.evaluation.novelty import Novelty, auroc, nearness
 from likewise.evaluation.number_of_classes import (
     NumberOfClasses,
@@ -11,19 +10,28 @@ from likewise.evaluation.number_of_classes import (
     n_dominant,
     number_by_silhouette,
 )
-from likewise.evaluation.pair_quality import PairAccuracy, PairQuality, hard_answers, pair_accuracy, pair_quality
+from likewise.evaluation.pair_quality import (
+    PairAccuracy,
+    PairQuality,
+    Trust,
+    hard_answers,
+    pair_accuracy,
+    pair_quality,
+    trust,
+)
 from likewise.evaluation.scores import (
+    KnownAndNew,
     PairScores,
     accuracy,
     apply_matching,
     ari,
     confusion,
+    known_and_new,
     match_outputs,
     nmi,
     pair_scores,
     scores,
 )
-from likewise.evaluation.trust import Trust, trust
 
 __all__ = [
     "Calibration",

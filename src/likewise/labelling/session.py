@@ -10,8 +10,7 @@ from __future__ import annotations
 import hashlib
 import threading
 import uuid
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Literal
 
@@ -28,7 +27,7 @@ CANDIDATES, REPRESENTATIVES = 12, 6  # on one screen
 FEW = 4  # people at a time, for whom the page gets both branches of a question
 TRIED = 50  # pairs of the chooser, before there is nothing to ask
 REMEMBERED = 2000  # questions that were asked and may still be answered, for each person
-VOTES: dict[Answer, int] = {"same": 1, "different": -1, "not sure": 0, "withdrawn": 0}
+SAID: dict[Answer, bool | None] = {"same": True, "different": False, "not sure": None}
 FOLLOWS = "It follows from your answer."
 SECOND = "It helps to tell how far answers can be relied on."
 
@@ -98,7 +97,6 @@ class LabellingSession:
         self.marks: list[Mark] = store.marks()
         self.elsewhere = 0  # events about items that are not here
         self.version = 0  # grows with every change
-        self._told: set[Pair] = set()  # pairs about which the chooser knows an answer
         self._number = 0  # of the last event that is known
         self._asking: dict[tuple[str, Mode], Asking] = {}
         self._questions: dict[str, dict[str, Asked]] = {}
@@ -151,21 +149,11 @@ class LabellingSession:
         for before in {*filter(None, (self.answer_of(event.annotator, pair), superseded))}:
             if self.answer_of(before.annotator, pair) is before:
                 del self.answers[pair][before.annotator]
+                self.chooser.withdraw(*pair, before.annotator)
         self.log[event.id] = event
         if event.answer != "withdrawn":
             self.answers.setdefault(pair, {})[event.annotator] = event
-        self._tell(pair)
-
-    def _tell(self, pair: Pair) -> None:
-        """Tell the chooser what most people say of a pair now; not sure, where as many say the other."""
-        given = [*self.answers.get(pair, {}).values()]
-        if pair in self._told:
-            self.chooser.withdraw(*pair)
-            self._told.discard(pair)
-        if given:
-            votes = sum(VOTES[event.answer] for event in given)
-            self.chooser.tell(*pair, votes > 0 if votes else None, annotator=given[-1].annotator)
-            self._told.add(pair)
+            self.chooser.tell(*pair, SAID[event.answer], event.annotator, audit=event.why == "audit")
 
     @property
     def n_answers(self) -> int:
@@ -235,6 +223,7 @@ class LabellingSession:
 
     def _choose(self, person: str, mode: Mode) -> Asked | None:
         """A question that is not open, whose items are there; the lock is held."""
+        self._settle()
         if mode == "grid":
             grid = self.chooser.grid(CANDIDATES)
             return None if grid is None else self._screen("grid", grid[0], grid[1])
@@ -248,32 +237,18 @@ class LabellingSession:
         rest = tuple(int(each) for each in others if self._are_there((int(each),)))
         return Asked(mode, tuple(there), rest, self.chooser.why, mode) if there and rest else None
 
-    def _pair_from(self, choose: Callable[[], tuple[int, int] | None], person: str) -> Asked | None:
-        """The pair that the chooser gives; the next one, where an item of it has vanished or is of a finished group."""
+    def _pair_from(self, choose: Callable[[set[Pair]], tuple[int, int] | None], person: str) -> Asked | None:
+        """The pair that the chooser gives, none of those excluded; the next one, where an item of it has vanished."""
+        self._settle()
         exclude = self.leases.of_others(person)
         for _ in range(TRIED):
-            with self._not_asking(exclude):
-                pair = choose()
-                why, kind = self.chooser.why, self.chooser.kind
+            pair = choose(exclude)
             if pair is None:
                 return None
-            i, j = int(pair[0]), int(pair[1])
-            if self._are_there((i, j)) and not self._are_finished((i, j)):
-                return Asked("pair", (i,), (j,), why, kind)
-            exclude = exclude | {ordered(i, j)}
+            if self._are_there(pair):
+                return Asked("pair", (pair[0],), (pair[1],), self.chooser.why, self.chooser.kind)
+            exclude = exclude | {ordered(*pair)}
         return None
-
-    @contextmanager
-    def _not_asking(self, pairs: set[Pair]) -> Iterator[None]:
-        """Inside, the chooser takes these pairs for asked, without an answer."""
-        new = [pair for pair in pairs if not self.answers.get(pair)]
-        for pair in new:
-            self.chooser.tell(*pair, None)
-        try:
-            yield
-        finally:
-            for pair in reversed(new):
-                self.chooser.withdraw(*pair)
 
     def _with_branches(self, person: str, asked: Asked) -> Asking:
         if asked.mode != "pair":
@@ -285,7 +260,7 @@ class LabellingSession:
             return Asking(asked)
 
         def after(same: bool) -> Asked | None:
-            branch = self._pair_from(lambda: self.chooser.peek(*pair, same), person)
+            branch = self._pair_from(lambda exclude: self.chooser.peek(*pair, same, person, exclude=exclude), person)
             return None if branch is None else replace(branch, why=FOLLOWS, kind="")
 
         asking = Asking(asked, after(True), after(False))
@@ -335,6 +310,18 @@ class LabellingSession:
             return False
         said = self.said_of_groups()
         return any(said.get(int(self.chooser.labels_[each]), {}).get("finished") == "1" for each in positions)
+
+    def _settle(self) -> None:
+        """Tell the chooser which groups are pure or finished."""
+        if any(mark.what in ("pure", "finished") for mark in self.marks):
+            said, here = (
+                self.said_of_groups(),
+                [self.place[mark.item] for mark in self.marks if mark.item in self.place],
+            )
+            groups = {item: said[int(self.chooser.labels_[item])] for item in here}
+            self.chooser.settle(
+                *([item for item, marked in groups.items() if marked.get(what) == "1"] for what in ("pure", "finished"))
+            )
 
     def _are_there(self, positions: Sequence[int]) -> bool:
         return all(self.items.is_there(each) for each in positions)

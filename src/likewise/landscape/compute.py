@@ -14,7 +14,7 @@ from torch import Tensor, nn
 
 from likewise.datasets import DataSet, Items, load
 from likewise.errors import InputError
-from likewise.landscape.grid import Part, compute_rows
+from likewise.landscape.grid import Part, compute_rows, refuse_earlier_version
 from likewise.landscape.job import BatchNorm, Job, Span, make_job
 from likewise.landscape.losses import LOSSES, FixedBatch, chance_level, labelled_batches
 from likewise.landscape.plane import Biases
@@ -119,7 +119,7 @@ def describe(job: Job, names: Mapping[str, Any], *, batch_size: int, biases: str
         "batch_norm": job.batch_norm,
         "biases": "as they are" if mutual else biases,
         "seed": seed,
-        "checksum": job.checksum(),
+        "sha256": job.sha256(),
     }
 
 
@@ -152,6 +152,7 @@ def compute_surface(
 def finished(out: Path, about: Mapping[str, Any]) -> Surface:
     """A surface that was computed before, if it is this one."""
     surface = Surface.load(out)
+    refuse_earlier_version(out, surface.about)
     difference = first_difference(surface.about, as_json(about))
     if difference:
         name, was, now = difference

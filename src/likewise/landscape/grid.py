@@ -1,33 +1,128 @@
 """The rows of a grid: computed here or in several processes, each kept as soon as it is known, so that a run resumes.
 
+A row is the losses at all points with the same alpha, which share each pass over the data. Where the network is made of
+blocks, each core has a batch of its own, and no operation is divided among cores: they wait for each other once per
+row, and not after every product of matrices. The result does not depend on their number.
+
 Finished rows are .npz files in a folder beside about.json, which says what they are of. A process with
 the same about.json may compute other rows at the same time, and the one that finds all rows there writes the surface.
 """
 
 from __future__ import annotations
 
+import copy
 import multiprocessing
 import signal
 import sys
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from concurrent.futures import ProcessPoolExecutor, as_completed
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor, as_completed
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple, Protocol, TypeVar
 
 import numpy as np
 import torch
+from numpy.typing import NDArray
+from torch import Tensor, nn
+from torch.func import functional_call
+from torch.nn.modules.batchnorm import _BatchNorm
 
 from likewise.errors import InputError
-from likewise.landscape.job import Job
-from likewise.landscape.rows import Row, RowLosses
+from likewise.landscape.blocks import BlockNetwork
+from likewise.landscape.job import Axis, Job
+from likewise.landscape.losses import FixedBatch, loss_sum
+from likewise.landscape.plane import Plane
 from likewise.landscape.surface import Floats
 from likewise.storage.atomic_files import open_atomically
 from likewise.storage.records import as_json, first_difference, read_json, write_json
 from likewise.storage.run_folder import lock_folder
 from likewise.training import Interrupted
 from likewise.training.progress import clock
+
+
+# Any network at many points of a plane: called once for each point and batch.
+class AnyNetwork:
+    """The network in evaluation mode; with `recompute`, batch-norm has the statistics of the batch at hand."""
+
+    def __init__(self, network: nn.Module, plane: Plane, *, recompute: bool) -> None:
+        self.plane = plane
+        self.network = copy.deepcopy(network).cpu().eval()
+        for module in self.network.modules():
+            if recompute and isinstance(module, _BatchNorm):
+                module.running_mean = module.running_var = None  # it then normalises by the batch, in any mode
+
+    def along(self, alpha: float, betas: Sequence[float]) -> Callable[[Tensor], Tensor]:
+        """What gives for a batch the logits of all points of a row, (points, b, K); for one batch at a time, since the
+        network has the weights of one point.
+        """
+        row = self.plane.row(alpha)
+        points = [self.plane.along(row, beta) for beta in betas]
+        return lambda inputs: torch.stack([functional_call(self.network, point, (inputs,)) for point in points])
+
+
+T = TypeVar("T")
+
+MOST_MEBIBYTES = 256  # of weights, for the points that share a pass over the data
+
+
+class Evaluator(Protocol):
+    """A network at points of a plane."""
+
+    def along(self, alpha: float, betas: Sequence[float]) -> Callable[[Tensor], Tensor]:
+        """What gives for a batch the logits of all points, (points, b, K)."""
+
+
+def evaluator(job: Job) -> Evaluator:
+    """The fast way where the network is made of blocks, else the one that suits any network."""
+    recompute = job.batch_norm == "recomputed"
+    blocks = BlockNetwork.of(job.network, job.plane, recompute=recompute)
+    return AnyNetwork(job.network, job.plane, recompute=recompute) if blocks is None else blocks
+
+
+class Row(NamedTuple):
+    values: NDArray[np.float32]  # (losses, betas); NaN where the network gives no finite output
+    cpu_seconds: float
+
+
+class RowLosses:
+    """The losses of any row of a job."""
+
+    def __init__(self, job: Job) -> None:
+        self.job, self.evaluator = job, evaluator(job)
+        self.counts = np.array([sum(batch.count(loss) for batch in job.batches) for loss in job.losses])
+        self.n_points = max(1, int(MOST_MEBIBYTES / job.plane.mebibytes()))  # at a time
+
+    @torch.inference_mode()
+    def row(self, position: int) -> Row:
+        started = time.process_time()
+        alpha, beta = self.job.alpha[position], self.job.beta
+        parts = [self._points(alpha, beta[i : i + self.n_points]) for i in range(0, len(beta), self.n_points)]
+        return Row(np.concatenate(parts, axis=1), time.process_time() - started)
+
+    def _points(self, alpha: float, betas: Axis) -> NDArray[np.float32]:
+        logits_of = self.evaluator.along(alpha, betas)
+
+        def sums_of(batch: FixedBatch) -> NDArray[np.float64]:  # (losses, betas)
+            with torch.inference_mode():
+                logits = logits_of(batch.inputs)
+                return np.array([[loss_sum(loss, each, batch) for each in logits] for loss in self.job.losses])
+
+        at_once = isinstance(self.evaluator, BlockNetwork)
+        sums = sum(on_a_core_each(sums_of, self.job.batches) if at_once else map(sums_of, self.job.batches))
+        means: NDArray[np.float32] = (sums / self.counts[:, None]).astype(np.float32)
+        return means
+
+
+def on_a_core_each(call: Callable[[T], NDArray[np.float64]], arguments: Iterable[T]) -> Iterator[NDArray[np.float64]]:
+    """What `call` gives for each argument, in their order; torch's threads work at one each."""
+    threads = torch.get_num_threads()
+    try:
+        with ThreadPoolExecutor(threads, initializer=torch.set_num_threads, initargs=(1,)) as pool:
+            yield from pool.map(call, arguments)
+    finally:
+        torch.set_num_threads(threads)
+
 
 # How far a surface has come and how long it still takes: a bar on a terminal, ten lines elsewhere.
 
@@ -175,11 +270,22 @@ def _same_job(path: Path, about: Mapping[str, Any]) -> None:
     if not path.exists():
         write_json(path, about)
         return
-    difference = first_difference(read_json(path), as_json(about))
+    before = read_json(path)
+    refuse_earlier_version(path.parent, before)
+    difference = first_difference(before, as_json(about))
     if difference:
         name, was, now = difference
         raise InputError(
             f"{path.parent} was begun with {name} = {was!r}, now it is {now!r}; delete it or use another place."
+        )
+
+
+def refuse_earlier_version(place: Path, about: object) -> None:
+    """Version 0.1 wrote a CRC-32 of the weights and items in place of their fingerprint."""
+    if isinstance(about, dict) and "checksum" in about:
+        raise InputError(
+            f"{place} was written by an earlier version of Likewise, which cannot be compared with this job; "
+            "delete it or use another place."
         )
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import copy
 import math
-import zlib
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal, get_args
@@ -18,6 +17,7 @@ from likewise.errors import InputError
 from likewise.evaluation import confusion, match_outputs
 from likewise.landscape.losses import FixedBatch, check_losses
 from likewise.landscape.plane import Biases, Plane, mutual_plane, random_plane, weights_of
+from likewise.storage.fingerprint import fingerprint
 from likewise.storage.records import first_difference
 from likewise.training import evaluating
 
@@ -96,15 +96,12 @@ class Job:
     beta: Axis
     batch_norm: BatchNorm
 
-    def checksum(self) -> int:
-        """Of all weights and items."""
-        total = 0
+    def sha256(self) -> str:
+        """The fingerprint of all weights and items."""
         planes = (self.plane.centre, self.plane.delta, self.plane.eta)
         tensors = [weights[name] for weights in planes for name in sorted(weights)]
         tensors += [part for batch in self.batches for part in (batch.inputs, batch.target)]
-        for tensor in tensors:
-            total = zlib.crc32(tensor.contiguous().numpy().data, total)
-        return total
+        return fingerprint(tensor.numpy() for tensor in tensors)
 
 
 def make_job(

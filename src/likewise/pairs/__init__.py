@@ -2,15 +2,13 @@
 
 from likewise.pairs.annotators import Agreement, Reliability, agreement, disagreements, reliability
 from likewise.pairs.closure import Closure
-from likewise.pairs.contradictions import Contradiction
+from likewise.pairs.contradictions import Contradiction, Repair
 from likewise.pairs.credible import Suspect, suspects
 from likewise.pairs.cues import from_graph, from_patches, from_space, from_time
-from likewise.pairs.evidence import credibility, evidence
 from likewise.pairs.large import LargeAnswers, read_large
 from likewise.pairs.pairs import Pairs
 from likewise.pairs.posterior import Posterior
-from likewise.pairs.rates import Rates
-from likewise.pairs.repair import Repair
+from likewise.pairs.rates import Rates, credibility, evidence
 from likewise.pairs.summary import Summary, summarise
 from likewise.pairs.target import Ids, PairTarget, answers_about, paths_of
 

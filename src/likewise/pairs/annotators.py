@@ -11,7 +11,7 @@ from scipy.sparse import coo_array
 from scipy.special import entr, expit
 
 from likewise.errors import InputError
-from likewise.pairs.keys import keys
+from likewise.pairs.pair_keys import pair_keys
 
 if TYPE_CHECKING:
     from likewise.pairs.pairs import Pairs
@@ -99,7 +99,9 @@ def answered(pairs: Pairs) -> tuple[NDArray[np.int32], Ints, Ints]:
         raise InputError("There are no answers, or all have weight 0 and count as not given; give some.")
     if pairs.annotator is None:
         raise InputError("These answers do not say who gave them; add a column annotator.")
-    _, first, place = np.unique(keys(pairs.left, pairs.right, pairs.n_items), return_index=True, return_inverse=True)
+    _, first, place = np.unique(
+        pair_keys(pairs.left, pairs.right, pairs.n_items), return_index=True, return_inverse=True
+    )
     return pairs.annotator, place, first
 
 

@@ -18,7 +18,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.sparse import coo_array
 from scipy.sparse.csgraph import connected_components
 
-from likewise.pairs.keys import distinct, keys, pairs_of
+from likewise.pairs.pair_keys import distinct, pair_keys, pairs_of
 
 if TYPE_CHECKING:
     from likewise.pairs.pairs import Pairs
@@ -137,7 +137,7 @@ class Closure:
 
     def _are_different(self, a: Ints, b: Ints) -> NDArray[np.bool_]:
         """Of components, one by one."""
-        wanted, there = keys(a, b, self.n_components), self.different_keys
+        wanted, there = pair_keys(a, b, self.n_components), self.different_keys
         if not len(there):
             return np.zeros(wanted.shape, dtype=np.bool_)
         place = np.searchsorted(there, wanted).clip(max=len(there) - 1)
@@ -154,14 +154,14 @@ def close(pairs: Pairs) -> Closure:
     said_same, said_different = same_and_different(pairs)
     left, right = pairs.left[said_same], pairs.right[said_same]
     others = left != right
-    answered_same = distinct(keys(left[others], right[others], pairs.n_items))
+    answered_same = distinct(pair_keys(left[others], right[others], pairs.n_items))
     component, n_components = components(*pairs_of(answered_same, pairs.n_items), pairs.n_items)
 
     left, right = pairs.left[said_different], pairs.right[said_different]
     between = component[left] != component[right]
     left, right = left[between], right[between]
-    answered_different = distinct(keys(left, right, pairs.n_items))
-    different = distinct(keys(component[left], component[right], n_components))
+    answered_different = distinct(pair_keys(left, right, pairs.n_items))
+    different = distinct(pair_keys(component[left], component[right], n_components))
     return Closure(
         component=component,
         n_components=n_components,

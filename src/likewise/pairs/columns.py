@@ -16,7 +16,7 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from likewise.errors import InputError
-from likewise.pairs.keys import is_sparse
+from likewise.pairs.pair_keys import is_sparse
 
 if TYPE_CHECKING:
     from likewise.pairs.pairs import Pairs

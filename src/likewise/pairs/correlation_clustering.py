@@ -14,7 +14,7 @@ from scipy.sparse import coo_array, csr_array
 from scipy.sparse.csgraph import dijkstra
 
 from likewise.pairs.closure import components
-from likewise.pairs.keys import keys, pairs_of
+from likewise.pairs.pair_keys import pair_keys, pairs_of
 
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
@@ -130,7 +130,7 @@ def _ranks(values: Floats, random: np.random.Generator) -> Ints:
 def _between_groups(i: Ints, j: Ints, net: Floats, n: int) -> tuple[Ints, Ints, Floats]:
     """The edges between groups, each once."""
     between = i != j
-    pair, place = np.unique(keys(i[between], j[between], n), return_inverse=True)
+    pair, place = np.unique(pair_keys(i[between], j[between], n), return_inverse=True)
     i, j = pairs_of(pair, n)
     return i, j, np.bincount(place, net[between], minlength=len(pair)).astype(np.float64)
 
@@ -193,15 +193,15 @@ def _contradictions(i: Ints, j: Ints, together: NDArray[np.bool_], dropped: Floa
     length, before = dijkstra(graph, indices=sources, limit=1, return_predecessors=True)  # (sources, n) each
     broken = length[source, j[apart]] + dropped[apart] < 1 - 2 * SMALL
 
-    order = np.argsort(keys(i, j, n))
-    names = keys(i, j, n)[order]
+    order = np.argsort(pair_keys(i, j, n))
+    names = pair_keys(i, j, n)[order]
     found = []
     for edge, row in zip(apart[broken].tolist(), source[broken].tolist(), strict=True):
         chain = [int(j[edge])]
         while chain[-1] != i[edge]:
             chain.append(int(before[row, chain[-1]]))
         items = np.array(chain)
-        links = order[np.searchsorted(names, keys(items[:-1], items[1:], n))]
+        links = order[np.searchsorted(names, pair_keys(items[:-1], items[1:], n))]
         found.append(np.append(links, edge))
     return found
 

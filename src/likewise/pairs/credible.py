@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from likewise.pairs.closure import components
 from likewise.pairs.contradictions import Chains
-from likewise.pairs.keys import keys
+from likewise.pairs.pair_keys import pair_keys
 from likewise.pairs.posterior import Posterior, least_credible
 
 if TYPE_CHECKING:
@@ -156,7 +156,7 @@ class _Links:
 
     def _first(self, rows: Ints, left: Ints, right: Ints) -> tuple[Ints, Ints]:
         """The keys of pairs, sorted, and of each the first of these rows."""
-        key, first = np.unique(keys(left[rows], right[rows], self.n), return_index=True)
+        key, first = np.unique(pair_keys(left[rows], right[rows], self.n), return_index=True)
         return key, rows[first]
 
     def _find(self, table: tuple[Ints, Ints], a: int, b: int) -> int | None:

@@ -20,7 +20,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.spatial import cKDTree
 
 from likewise.errors import InputError
-from likewise.pairs.keys import distinct, distinct_numbers, n_pairs, number_of_pair, pair_numbered
+from likewise.pairs.pair_keys import distinct, distinct_numbers, n_pairs, number_of_pair, pair_numbered
 from likewise.pairs.pairs import Pairs
 
 # Pairs of points that are near or far: all of them where they are few, else some drawn at random.

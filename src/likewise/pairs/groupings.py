@@ -16,8 +16,7 @@ from numpy.typing import NDArray
 from scipy.special import expit
 
 from likewise.pairs.correlation_clustering import group_greedily
-from likewise.pairs.couplings import Couplings
-from likewise.pairs.enumeration import groupings
+from likewise.pairs.enumeration import Couplings, groupings
 from likewise.pairs.swendsen_wang import Chain, colouring
 
 Floats = NDArray[np.float64]

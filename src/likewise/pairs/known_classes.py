@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from likewise.errors import InputError
-from likewise.pairs.keys import distinct_numbers, n_pairs, pair_numbered
+from likewise.pairs.pair_keys import distinct_numbers, n_pairs, pair_numbered
 from likewise.unknown import UNKNOWN
 
 Ints = NDArray[np.int64]

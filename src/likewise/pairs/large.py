@@ -20,7 +20,7 @@ from likewise.errors import InputError
 from likewise.pairs.closure import BLOCK, Closure, components
 from likewise.pairs.columns import Source
 from likewise.pairs.files import check_suffix, n_rows
-from likewise.pairs.keys import keys, pairs_of
+from likewise.pairs.pair_keys import pair_keys, pairs_of
 from likewise.pairs.pairs import Pairs
 from likewise.pairs.streaming import DistinctOnDisk, Part, mapped, stream_answers
 from likewise.storage.atomic_files import open_atomically, write_atomically
@@ -174,7 +174,7 @@ def write_large(
         samples["sample"].add(kept)
         samples["held-out"].add(_select(part, touched))
         for kind, numbers in enumerate((different, same)):
-            numbers.add(keys(kept.left[kept.same == kind], kept.right[kept.same == kind], n))
+            numbers.add(pair_keys(kept.left[kept.same == kind], kept.right[kept.same == kind], n))
             counts[kind] += int((part.same == kind).sum())
         yield True
     if not sum(counts):
@@ -189,7 +189,7 @@ def write_large(
     between, answered_different = DistinctOnDisk(folder / "different"), 0
     for i, j in _blocks(different.path, n):
         a, b = component[i], component[j]
-        between.add(keys(a[a != b], b[a != b], n_components))
+        between.add(pair_keys(a[a != b], b[a != b], n_components))
         answered_different += int((a != b).sum())
         yield True
     if answered_different < _length(different.path):

@@ -10,8 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import expit, log_softmax, logit
 
-from likewise.pairs.couplings import Couplings
-from likewise.pairs.enumeration import labellings
+from likewise.pairs.enumeration import Couplings, labellings
 from likewise.pairs.propagation import Wiring, propagate
 
 Floats = NDArray[np.float64]

@@ -16,11 +16,10 @@ from likewise.pairs import columns, files
 from likewise.pairs.annotators import counted, reliability
 from likewise.pairs.closure import Closure, close, same_and_different
 from likewise.pairs.columns import Source, item_ids, lookup
-from likewise.pairs.contradictions import Contradiction, find_contradictions
-from likewise.pairs.keys import occurring, places
+from likewise.pairs.contradictions import Contradiction, Repair, find_contradictions, repair
 from likewise.pairs.known_classes import label_pairs, matrix_pairs
+from likewise.pairs.pair_keys import occurring, positions_among
 from likewise.pairs.posterior import Posterior, infer
-from likewise.pairs.repair import Repair, repair
 from likewise.pairs.target import PairTarget
 
 SURE = 0.5  # bits of information that a merged answer must hold to count
@@ -248,7 +247,7 @@ class Pairs:
         array([1])
         """
         names = self.items.astype(str).astype(object) if self.ids is None else self.ids[self.items]
-        left, right = (places(self.items, side, self.n_items) for side in (self.left, self.right))
+        left, right = (positions_among(self.items, side, self.n_items) for side in (self.left, self.right))
         return replace(self, left=left, right=right, n_items=len(names), ids=names, indexed=False)
 
     def within(self, items: ArrayLike) -> Self:

@@ -19,16 +19,16 @@ from scipy.special import expit, logit
 from scipy.stats import binom
 
 from likewise.errors import InputError
-from likewise.pairs.couplings import Couplings
+from likewise.pairs.enumeration import Couplings
 from likewise.pairs.groupings import Groupings
-from likewise.pairs.keys import keys, pairs_of
 from likewise.pairs.memberships import Memberships, PairByPair
+from likewise.pairs.pair_keys import pair_keys, pairs_of
 from likewise.pairs.rates import (
     NOTHING_HIDDEN,
     PRIOR_ANSWERS,
     PRIOR_WRONG,
+    AnswersByAnnotator,
     Rates,
-    Told,
     estimate,
     hidden_errors,
     log_odds,
@@ -99,8 +99,8 @@ class Posterior:
         a, b, couplings = a[known], b[known], self.model.couplings
         found = self.model.between(a, b)
         if len(couplings.i):
-            coupled = keys(couplings.i, couplings.j, couplings.n)  # sorted
-            wanted = keys(a, b, couplings.n)
+            coupled = pair_keys(couplings.i, couplings.j, couplings.n)  # sorted
+            wanted = pair_keys(a, b, couplings.n)
             place = np.searchsorted(coupled, wanted).clip(max=len(coupled) - 1)
             found = np.where(coupled[place] == wanted, self.model.same[place], found)
         same[known] = found
@@ -170,11 +170,11 @@ def infer(
     if not 0 <= outside < 1:
         raise InputError(f"outside is {outside}; give the share of items in no class, from 0 to below 1.")
     rows = np.flatnonzero((pairs.weight > 0) & (pairs.same != 0.5) & (pairs.left != pairs.right))
-    told = Told.of(pairs, rows)
+    answers = AnswersByAnnotator.of(pairs, rows)
     left, right = (np.concatenate(side) for side in ((pairs.left[rows], near[:, 0]), (pairs.right[rows], near[:, 1])))
     items = np.unique(np.concatenate([left, right])) if terms is None else np.arange(pairs.n_items)
     i, j, n = np.searchsorted(items, left), np.searchsorted(items, right), len(items)
-    pair, edge = np.unique(keys(i, j, n), return_inverse=True)
+    pair, edge = np.unique(pair_keys(i, j, n), return_inverse=True)
     couplings = Couplings(*pairs_of(pair, n), n)
     edge, near_edge = edge[: len(rows)], edge[len(rows) :]
     fixed = np.bincount(near_edge, near_odds, minlength=len(pair)).astype(np.float64)
@@ -183,13 +183,13 @@ def infer(
     model: Groupings | Memberships | PairByPair
     if terms is not None:
         model = (Memberships if joint else PairByPair)(couplings, terms, outside)
-        fit = _fit(model, told, edge, fixed, rates)
+        fit = _fit(model, answers, edge, fixed, rates)
     else:
         model = Groupings(couplings, n_classes, random)
-        fit = _fit(model, told, edge, fixed, rates)
+        fit = _fit(model, answers, edge, fixed, rates)
         if n_classes is None and model.needed > model.n_classes:
             larger = Groupings(couplings, model.needed, random)
-            with_more = _fit(larger, told, edge, fixed, rates)
+            with_more = _fit(larger, answers, edge, fixed, rates)
             if with_more.gain.sum() > fit.gain.sum():
                 model, fit = larger, with_more
     same, e, d = fit.same, fit.false_different, fit.false_same
@@ -197,9 +197,9 @@ def infer(
     hidden = NOTHING_HIDDEN
     if untaught is not None:
         chosen = untaught[rows]
-        hidden = hidden_errors(told.select(chosen), fit.without[chosen], e, d)
-    judged, variance = summarise_rates(told, pairs.annotators or ("",), same, e, d, hidden)
-    wrong = np.where(told.same > 0.5, 1 - same, same)
+        hidden = hidden_errors(answers.select(chosen), fit.without[chosen], e, d)
+    judged, variance = summarise_rates(answers, pairs.annotators or ("",), same, e, d, hidden)
+    wrong = np.where(answers.same > 0.5, 1 - same, same)
     variance += float((wrong * (1 - wrong)).sum()) / max(len(rows), 1) ** 2
     share = float(wrong.mean()) if len(rows) else PRIOR_WRONG / PRIOR_ANSWERS
     share += float(hidden.added @ [same.mean(), 1 - same.mean()]) if len(rows) else 0.0
@@ -211,7 +211,7 @@ def infer(
         rates=judged,
         share_wrong=share,
         share_wrong_interval=(float(low), float(high)),
-        supported=_supported(fit, told, None if untaught is None else untaught[rows]),
+        supported=_supported(fit, answers, None if untaught is None else untaught[rows]),
         n_redundant=len(rows) - (n - couplings.n_components),
         n_classes=model.n_classes,
         classes=None if isinstance(model, Groupings) else model.classes[:, :-1],
@@ -243,35 +243,37 @@ class Fit(NamedTuple):
 
 def _fit(
     model: Groupings | Memberships | PairByPair,
-    told: Told,
+    answers: AnswersByAnnotator,
     edge: Ints,
     fixed: Floats,
     rates: tuple[float, float] | None,
 ) -> Fit:
     """Estimate the rates unless they are given; `edge` is the coupling of each answer, `fixed` what else it has."""
-    e, d = _start(rates, told.n_annotators)
+    e, d = _start(rates, answers.n_annotators)
     most_steps = STEPS if model.deterministic else SAMPLED_STEPS
     for step in range(most_steps if rates is None else 0):
-        odds = log_odds(told, e, d)
+        odds = log_odds(answers, e, d)
         same = model.update(fixed + np.bincount(edge, odds, minlength=len(fixed)))[edge]
         before = e, d
-        e, d = estimate(told, same, e, d)
+        e, d = estimate(answers, same, e, d)
         change = np.abs(e - before[0]) + np.abs(d - before[1])
-        if step and float((change * told.per_annotator(told.weight)).sum()) < CHANGE * float(told.weight.sum()):
+        if step and float((change * answers.per_annotator(answers.weight)).sum()) < CHANGE * float(
+            answers.weight.sum()
+        ):
             break
-    odds = log_odds(told, e, d)
+    odds = log_odds(answers, e, d)
     same = model.update(fixed + np.bincount(edge, odds, minlength=len(fixed)), last=True)[edge]
 
     without = expit(logit(same.clip(NEVER, 1 - NEVER)) - odds)
-    foretold = without * (1 - e[told.who]) + (1 - without) * d[told.who]
-    habit = (told.per_annotator(told.same) + 0.5) / (told.per_annotator(np.ones(len(told.same))) + 1)
-    usual, says = habit[told.who], told.same > 0.5
+    foretold = without * (1 - e[answers.who]) + (1 - without) * d[answers.who]
+    habit = (answers.per_annotator(answers.same) + 0.5) / (answers.per_annotator(np.ones(len(answers.same))) + 1)
+    usual, says = habit[answers.who], answers.same > 0.5
     surprise = -np.log(np.where(says, usual, 1 - usual))
     gain = np.log(np.where(says, foretold, 1 - foretold)) + surprise
     return Fit(same, e, d, without, gain, surprise, foretold, usual)
 
 
-def _supported(fit: Fit, told: Told, untaught: NDArray[np.bool_] | None) -> bool:
+def _supported(fit: Fit, answers: AnswersByAnnotator, untaught: NDArray[np.bool_] | None) -> bool:
     """Whether other answers foretell each answer: by more than chance, and by enough to tell which ones are wrong.
 
     Below FORETOLD many numbers of classes and rates explain the answers equally well, and those found are a guess. A
@@ -281,7 +283,7 @@ def _supported(fit: Fit, told: Told, untaught: NDArray[np.bool_] | None) -> bool
     if untaught is None:
         gain = float(fit.gain.sum())
         return gain > max(2 * float(np.sqrt((fit.gain**2).sum())), FORETOLD * float(fit.surprise.sum()))
-    said = ((told.same > 0.5) - fit.habit)[untaught]
+    said = ((answers.same > 0.5) - fit.habit)[untaught]
     foretold = logit(fit.foretold[untaught].clip(NEVER, 1 - NEVER))
     foretold -= foretold.mean()
     spread = float(np.sqrt((said @ said) * (foretold @ foretold) / len(said)))

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from likewise.errors import InputError
 from likewise.pairs import columns, files
 from likewise.pairs.columns import ROW_NUMBER, Column, Source, item_ids
-from likewise.pairs.keys import distinct
+from likewise.pairs.pair_keys import distinct
 from likewise.storage.atomic_files import open_atomically, writing_to
 
 # Numbers that do not fit into memory, each once and in order, in a file.

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from likewise.pairs.annotators import Agreement, Reliability, agreement, counted, disagreements, reliability
 from likewise.pairs.closure import Closure, same_and_different
 from likewise.pairs.contradictions import Contradiction
-from likewise.pairs.keys import distinct, is_sparse, keys
+from likewise.pairs.pair_keys import distinct, is_sparse, pair_keys
 
 if TYPE_CHECKING:
     from likewise.pairs.pairs import Pairs
@@ -76,7 +76,7 @@ def summarise(pairs: Pairs, limit: int | None = 20) -> Summary:
 
 def repeated(pairs: Pairs) -> NDArray[np.bool_]:
     """(m,) Which answers say again what an earlier one says: the same of the same pair, by the same annotator."""
-    pair = keys(pairs.left, pairs.right, pairs.n_items)
+    pair = pair_keys(pairs.left, pairs.right, pairs.n_items)
     ordered = np.sort(pair)
     twice = distinct(ordered[1:][ordered[1:] == ordered[:-1]])  # pairs with more than one answer
     rows = np.flatnonzero(np.append(twice, -1)[np.searchsorted(twice, pair)] == pair)
@@ -90,4 +90,4 @@ def repeated(pairs: Pairs) -> NDArray[np.bool_]:
 
 
 def _n_pairs(pairs: Pairs) -> int:
-    return len(distinct(keys(pairs.left, pairs.right, pairs.n_items)))
+    return len(distinct(pair_keys(pairs.left, pairs.right, pairs.n_items)))

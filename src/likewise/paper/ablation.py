@@ -15,9 +15,8 @@ from torch import Tensor, nn
 from likewise.criteria import mcl
 from likewise.datasets import DataSet, Items, load
 from likewise.paper.entries import NO_TREATMENT, Entry, check_name, rows_of
-from likewise.paper.markdown import machines, notes, table
 from likewise.paper.recipe import Recipe, Treatment, recipes
-from likewise.paper.records import read_records, run_missing
+from likewise.paper.records import machines, notes, read_records, run_missing, table
 from likewise.paper.table1 import Table1Record, config_of, run_entry
 from likewise.supervision import PER_OUTPUT, LabelKnowledge, RecentOutputs, joint_objective, label_objective
 from likewise.training import TrainingResult, train_labelled

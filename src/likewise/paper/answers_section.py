@@ -13,8 +13,7 @@ from matplotlib.lines import Line2D
 from matplotlib.ticker import FixedLocator, NullLocator
 
 from likewise.paper.answers_trials import AnswersRecipe, AnswersRecord, answers_recipes
-from likewise.paper.markdown import machines, notes, table
-from likewise.paper.records import read_records
+from likewise.paper.records import machines, notes, read_records, table
 from likewise.reporting.drawing import LIGHT, frame, legend, new_figure, percent, svg_file
 
 FROM_ANSWERS = """\

@@ -22,8 +22,7 @@ from likewise.datasets.source_files import data_folder, find
 from likewise.errors import InputError
 from likewise.estimators import SimilarityNetwork
 from likewise.estimators.grouped_pile import count_classes
-from likewise.paper.markdown import machines, notes, table
-from likewise.paper.records import Record, read_records, run_missing
+from likewise.paper.records import Record, machines, notes, read_records, run_missing, table
 from likewise.storage.machine import machine
 
 TABLE = "counts"

@@ -8,8 +8,7 @@ from statistics import mean
 
 from likewise.paper.answers_section import RIVALS, summary
 from likewise.paper.answers_trials import AnswersRecipe, AnswersRecord, answers_recipes
-from likewise.paper.markdown import machines, notes, table
-from likewise.paper.records import read_records
+from likewise.paper.records import machines, notes, read_records, table
 
 ECI_PP = """\
 ## The protocol of ECI-PP: accuracy in % from the soft answers of experts who know little

@@ -8,7 +8,7 @@ from pathlib import Path
 from likewise.paper.ablation import ablation_section
 from likewise.paper.answers_section import answers_section
 from likewise.paper.class_counts import counts_section
-from likewise.paper.discovery_section import discovery_section
+from likewise.paper.discovery import discovery_section
 from likewise.paper.eci_pp_section import eci_pp_section
 from likewise.paper.flips import flips_section
 from likewise.paper.landscape import landscape_section

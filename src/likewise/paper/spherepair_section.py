@@ -8,8 +8,7 @@ from statistics import mean
 
 from likewise.paper.answers_section import RIVALS, summary
 from likewise.paper.answers_trials import AnswersRecipe, AnswersRecord, answers_recipes
-from likewise.paper.markdown import machines, notes, table
-from likewise.paper.records import read_records
+from likewise.paper.records import machines, notes, read_records, table
 
 SPHEREPAIR = """\
 ## The protocol of SpherePair: accuracy in % on the test set, against the number of random pairs

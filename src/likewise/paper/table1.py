@@ -18,9 +18,8 @@ from likewise.errors import InputError
 from likewise.evaluation import accuracy, scores
 from likewise.networks import build
 from likewise.paper.entries import NO_TREATMENT, Entry, run_name
-from likewise.paper.markdown import machines, notes, table
 from likewise.paper.recipe import recipes
-from likewise.paper.records import Record, read_records, write_record
+from likewise.paper.records import Record, machines, notes, read_records, table, write_record
 from likewise.storage.machine import machine
 from likewise.storage.records import read_json, write_json
 from likewise.training import TrainingResult, measure, train_labelled

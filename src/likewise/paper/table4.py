@@ -16,8 +16,7 @@ from likewise.datasets import DataSet, Items, load
 from likewise.errors import InputError
 from likewise.evaluation import accuracy
 from likewise.networks import build
-from likewise.paper.markdown import machines, notes, table
-from likewise.paper.records import Record, read_records, record_path, run_missing
+from likewise.paper.records import Record, machines, notes, read_records, record_path, run_missing, table
 from likewise.paper.table4_entries import TABLE4, Aim, SemiEntry, SemiRecipe, entry_name, semi_recipes
 from likewise.storage.machine import machine
 from likewise.storage.records import read_json, write_json

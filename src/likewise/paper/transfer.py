@@ -11,8 +11,7 @@ from statistics import mean
 from typing import Any
 
 from likewise.evaluation import accuracy, confusion, match_outputs, nmi
-from likewise.paper.markdown import machines, notes, table
-from likewise.paper.records import Record, read_records, run_missing
+from likewise.paper.records import Record, machines, notes, read_records, run_missing, table
 from likewise.paper.transfer_entries import (
     EARLY_STOPPED,
     TABLE2,

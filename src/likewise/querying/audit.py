@@ -1,8 +1,9 @@
 """What random questions say: the accuracy with an interval, and the share of classes that nobody has seen yet.
 
-An audit asks about a random item and a member of its class. So the share of "same" is an unbiased estimate of the share
-of items that are with their like; wrong answers are taken off it: p = (share - e) / (1 - 2e). Where audits are few,
-what the posterior expects counts as `PRIOR` of them. A class in two clusters is counted by its larger one alone:
+An audit asks about a random item and one that stands for its class. The beliefs of all other answers say what it should
+be; so the share of audits as foretold is an unbiased estimate of the share of items that are with their like. Wrong
+answers are taken off it: p = (share - e) / (1 - 2e). Where audits are few, what the posterior expects counts as `PRIOR`
+of them. A class in two clusters is counted by its larger one alone:
 
     accuracy = p (1 - sum over clusters of P(part of another) size / n)
 
@@ -17,25 +18,33 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from likewise.clustering.constraints import Floats, Ints
+from likewise.clustering.constraints import Ints
 from likewise.evaluation.intervals import wilson
 from likewise.querying.beliefs import Beliefs
 
 PRIOR = 5
 CONFIDENCE = 0.9
+SURELY_PARTS = 0.35  # of the items expected to be in a lesser part of their class: at least so many are
 
 
-def accuracy(beliefs: Beliefs, hits: int, audits: int) -> tuple[float, float, float]:
-    """The estimate, and its interval (low, high)."""
-    n, parts = len(beliefs.view.atom), beliefs.parts
-    splits = float((parts.small / (1 + np.exp(parts.odds))).sum()) / n
-    expected = float(beliefs.posterior.max(axis=1).mean()) - min(splits, 0.5)
-    share = (hits + PRIOR * min(max(expected, 0.0), 1.0)) / (audits + PRIOR)
+def accuracy(beliefs: Beliefs, hits: int, audits: int, finished: float = 0.0) -> tuple[float, float, float]:
+    """The estimate, and its interval (low, high); people vouch for the share of items in finished groups."""
+    prior = expected(beliefs)
+    share = (hits + PRIOR * prior) / (audits + PRIOR)
     e = beliefs.wrong if audits else 0.0
     low, high = ((one - e) / (1 - 2 * e) for one in wilson(share * (audits + PRIOR), audits + PRIOR, CONFIDENCE))
     whole, error = whole_classes(beliefs)
     estimate = min(max((share - e) / (1 - 2 * e), 0.0), 1.0) * whole
-    return estimate, max(0.0, min(low * (whole - error), estimate)), min(1.0, max(high * (whole + error), estimate))
+    most = 1 - SURELY_PARTS * (1 - whole)
+    low, high = max(0.0, min(low * (whole - error), estimate)), min(1.0, max(high * most, estimate))
+    return finished + (1 - finished) * estimate, finished + (1 - finished) * low, finished + (1 - finished) * high
+
+
+def expected(beliefs: Beliefs) -> float:
+    """The share of items that are with their like, as the posterior has it."""
+    n, parts = len(beliefs.view.atom), beliefs.parts
+    splits = float((parts.small / (1 + np.exp(parts.odds))).sum()) / n
+    return min(max(float(beliefs.posterior.max(axis=1).mean()) - min(splits, 0.5), 0.0), 1.0)
 
 
 def whole_classes(beliefs: Beliefs) -> tuple[float, float]:
@@ -56,31 +65,3 @@ def unseen_share(classes: Ints | Sequence[int]) -> float:
     """
     counts = Counter(int(each) for each in classes)
     return sum(count == 1 for count in counts.values()) / len(classes) if len(classes) else 1.0
-
-
-FEW = 10  # answers that chance adds
-FASTEST, SLOWEST = 0.2, 2.0  # answers for each that is counted
-OPTIMISM = 0.2  # of the way down its interval: where the accuracy may well be
-LEAST_VALUE = 0.25  # items that a question puts right, at least
-
-
-def forecast(n: int, values: Floats, estimate: float, low: float, target: float) -> tuple[int, int]:
-    """How many more answers it takes to a target accuracy (low, high) among n items.
-
-    Questions are worth `values` (q,), the best first. The lower end takes the estimate and the values as they are; the
-    upper end a lower accuracy, and that it takes more than one answer to put a group right.
-    """
-    least = _questions(n * (target - estimate), values)
-    most = _questions(n * (target - estimate + OPTIMISM * (estimate - low)), values)
-    return math.floor(FASTEST * least), math.ceil(SLOWEST * most) + FEW
-
-
-def _questions(missing: float, values: Floats) -> int:
-    """The number of questions that put so many items right."""
-    if missing <= 0:
-        return 0
-    gained = np.cumsum(np.maximum(values, LEAST_VALUE))
-    last, total = (max(float(values[-1]), LEAST_VALUE), float(gained[-1])) if len(values) else (LEAST_VALUE, 0.0)
-    if missing > total:
-        return len(values) + math.ceil((missing - total) / last)
-    return int(np.searchsorted(gained, missing)) + 1

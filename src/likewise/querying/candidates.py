@@ -11,9 +11,10 @@ its likeliest class. A pair is never asked twice: a doubt is asked through anoth
 from __future__ import annotations
 
 from collections.abc import Container, Iterator
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy.special import expit
 
 from likewise.clustering.constraints import Ints
@@ -35,6 +36,24 @@ WHY = {
 Asked = Container[tuple[int, int]]
 
 
+class Settled(NamedTuple):
+    """Items whose groups people have marked as pure, or as finished."""
+
+    pure: frozenset[int] = frozenset()
+    finished: frozenset[int] = frozenset()
+
+    def clusters(self, beliefs: Beliefs, kind: Literal["verify", "join"]) -> NDArray[np.bool_]:
+        """(K + 1,) The clusters that are not asked about: a pure one may still be joined, a finished one may not."""
+        left_alone = np.zeros(beliefs.posterior.shape[1], dtype=np.bool_)
+        items = self.finished if kind == "join" else self.pure | self.finished
+        if items:
+            left_alone[beliefs.posterior[sorted(items), :-1].argmax(axis=1)] = True
+        return left_alone
+
+
+NOTHING_SETTLED = Settled()
+
+
 class Question(NamedTuple):
     left: int
     right: int
@@ -47,13 +66,18 @@ class Candidate(NamedTuple):
     place: tuple[int, int]  # two nodes of the tree of joins, or an item twice
 
 
-def candidates(beliefs: Beliefs) -> list[Candidate]:
+def candidates(beliefs: Beliefs, settled: Settled = NOTHING_SETTLED) -> list[Candidate]:
     """The most valuable questions of each kind, the best first."""
     parts, view = beliefs.parts, beliefs.view
     one, other = np.triu_indices(parts.n_clusters, 1)
     joins = beliefs.joins[one, other] * np.minimum(parts.sizes[one], parts.sizes[other])
     splits = expit(-parts.odds) * parts.small
     singles = 1 - beliefs.posterior.max(axis=1)
+    if settled != NOTHING_SETTLED:
+        pure, finished = (settled.clusters(beliefs, kind) for kind in ("verify", "join"))
+        joins[finished[one] | finished[other]] = 0
+        splits[pure[parts.cluster_of(parts.left)]] = 0
+        singles[pure[beliefs.posterior.argmax(axis=1)]] = 0
     middle = np.flatnonzero(view.rank == 0)
     singles[middle] = np.bincount(view.atom, singles)[view.atom[middle]]
     every = np.arange(len(singles))
@@ -65,6 +89,7 @@ def candidates(beliefs: Beliefs) -> list[Candidate]:
     listed = []
     for kind, values, left, right in table:
         best = np.argpartition(-values, LISTED)[:LISTED] if len(values) > LISTED else np.arange(len(values))
+        best = best[values[best] > 0]
         listed += [Candidate(float(values[each]), kind, (int(left[each]), int(right[each]))) for each in best]
     return sorted(listed, key=lambda each: (-each.value, each.kind, each.place))
 
@@ -78,17 +103,29 @@ def ask(beliefs: Beliefs, candidate: Candidate, asked: Asked) -> Question | None
             if pair := unasked([item], some, asked):
                 return Question(*pair, "verify")
         return None
-    left, right = (middle_items(beliefs, beliefs.parts.atoms_of(node)) for node in candidate.place)
+    sides = [beliefs.parts.atoms_of(node) for node in candidate.place]
+    left, right = (middle_items(beliefs, atoms, seen_against(beliefs, *sides)) for atoms in sides)
     pair = unasked(left, right, asked)
     return Question(*pair, candidate.kind) if pair else None
 
 
-def middle_items(beliefs: Beliefs, atoms: Ints) -> list[int]:
-    """Items that stand for some atoms, those nearest to the mean of all first."""
+def seen_against(beliefs: Beliefs, one: Ints, other: Ints) -> Ints:
+    """The items of answers between two groups of atoms: a second look is about others, as any may be an exception."""
+    inside = np.zeros((2, beliefs.view.n_atoms), dtype=np.bool_)
+    inside[0, one], inside[1, other] = True, True
+    a, b = beliefs.view.atom[beliefs.ends].T
+    return np.asarray(beliefs.ends[(inside[0, a] & inside[1, b]) | (inside[1, a] & inside[0, b])].ravel())
+
+
+def middle_items(beliefs: Beliefs, atoms: Ints, seen: Ints | None = None) -> list[int]:
+    """Items that stand for some atoms: not seen so often, the middle ones, nearest to the mean of all first."""
     view = beliefs.view
-    items = np.flatnonzero(np.isin(view.atom, atoms) & (view.rank < CENTRAL))
+    inside = np.zeros(view.n_atoms, dtype=np.bool_)
+    inside[atoms] = True
+    items = np.flatnonzero(inside[view.atom] & (view.rank < CENTRAL))
     near = view.places[items] @ view.sums[atoms].sum(axis=0)
-    return [int(each) for each in items[np.argsort(-near, kind="stable")[:TRIED]]]
+    times = np.zeros(len(items)) if seen is None else np.bincount(seen, minlength=len(view.atom))[items]
+    return [int(each) for each in items[np.lexsort((-near, view.rank[items], times))[:TRIED]]]
 
 
 def members(beliefs: Beliefs, cluster: int, item: int, *, of_atom: bool = False) -> list[int]:
@@ -111,14 +148,19 @@ def members(beliefs: Beliefs, cluster: int, item: int, *, of_atom: bool = False)
 def unasked(left: list[int], right: list[int], asked: Asked) -> tuple[int, int] | None:
     """The first pair of both lists that was not asked about, by how far down they are together."""
     for _, a, b in sorted((a + b, left[a], right[b]) for a in range(len(left)) for b in range(len(right))):
-        if a != b and (min(a, b), max(a, b)) not in asked:
+        if a != b and pair_of(a, b) not in asked:
             return a, b
     return None
 
 
-def any_pair(n: int, asked: Asked, random: np.random.Generator) -> Iterator[Question]:
-    """Pairs that were not asked about, in random order."""
-    for i in random.permutation(n):
-        for j in random.permutation(n):
-            if i != j and (min(int(i), int(j)), max(int(i), int(j))) not in asked:
+def any_pair(items: Ints, asked: Asked, random: np.random.Generator) -> Iterator[Question]:
+    """Pairs of some items that were not asked about, in random order."""
+    for i in random.permutation(items):
+        for j in random.permutation(items):
+            if i != j and pair_of(int(i), int(j)) not in asked:
                 yield Question(int(i), int(j), "new")
+
+
+def pair_of(i: int, j: int) -> tuple[int, int]:
+    """The pair as it is known: the smaller number first."""
+    return min(i, j), max(i, j)

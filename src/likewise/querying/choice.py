@@ -21,8 +21,8 @@ from likewise.querying.view import View
 HEAD, EACH = 5.0, 0.1
 
 
-def without_answers(view: View) -> Partition:
-    return partition(view, GUESS, np.zeros((view.n_atoms, view.n_atoms)))
+def without_answers(view: View, n_classes: int | None = None) -> Partition:
+    return partition(view, GUESS, np.zeros((view.n_atoms, view.n_atoms)), n_classes)
 
 
 def best_view(views: Sequence[View], bases: Sequence[Partition], ends: Ints, same: NDArray[np.bool_]) -> int:

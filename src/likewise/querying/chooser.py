@@ -7,6 +7,7 @@ that a log of answers replayed gives the same state.
 
 from __future__ import annotations
 
+from collections.abc import Collection, Iterable, Sequence
 from functools import cached_property
 from typing import NamedTuple
 
@@ -15,23 +16,32 @@ from numpy.typing import ArrayLike
 
 from likewise.clustering.constraints import Floats, Ints
 from likewise.errors import InputError
-from likewise.querying import audit
+from likewise.querying import audit, screens, stopping
 from likewise.querying.beliefs import Beliefs
-from likewise.querying.candidates import WHY, Question, any_pair, ask, candidates, members, middle_items, unasked
+from likewise.querying.candidates import (
+    NOTHING_SETTLED,
+    WHY,
+    Candidate,
+    Question,
+    Settled,
+    any_pair,
+    ask,
+    candidates,
+    middle_items,
+    pair_of,
+    unasked,
+)
 from likewise.querying.choice import best_view, without_answers
-from likewise.querying.contradictions import chain_against
+from likewise.querying.contradictions import Suspect, suspects
+from likewise.querying.forecast import forecast
 from likewise.querying.spaces import read_items, spaces
 from likewise.querying.view import View, see
 
 AUDIT = 10  # one question in so many is random
 TARGET = 0.95  # accuracy at which stopping is sensible
-LEAST_LOW = 0.75  # of its interval
-LEAST_AUDITS = 3
 MOST_TO_COMPARE = 10_000  # items, in several spaces: each takes as long to set up
-STEADY = 0.002  # of the items: what the next question is worth when little is left
-SURE = 0.5  # items of a grid are in its class with this probability at least
 
-Chain = list[tuple[int, int, bool]]
+Pair = tuple[int, int]
 
 
 class Answer(NamedTuple):
@@ -78,33 +88,53 @@ class QuestionChooser:
         self.n_items, self.seed = len(items), seed
         self.kind, self.why = "", ""
         self._n_classes = n_classes
-        self._log: dict[tuple[int, int], Answer] = {}
+        self._log: dict[tuple[int, int, str | None], Answer] = {}
+        self._settled = NOTHING_SETTLED
         if self.n_items > 1:
             every = spaces(items) if self.n_items <= MOST_TO_COMPARE else dict([next(iter(spaces(items).items()))])
             self._views: list[View] = [see(name, rows, seed) for name, rows in every.items()]
-            self._bases = [without_answers(view) for view in self._views]
+            self._bases = [without_answers(view, n_classes) for view in self._views]
 
     # The answers
 
     @property
     def answers(self) -> int:
-        """The number of pairs that were answered; "not sure" is no answer."""
+        """The number of answers; "not sure" is none."""
         return sum(answer.same is not None for answer in self._log.values())
 
-    def tell(self, i: int, j: int, same: bool | None, annotator: str | None = None) -> None:
-        """True for same, False for different, None for not sure. A later one about the pair replaces it."""
-        key = self._key(i, j)
-        is_audit = self._audit_is_due and key not in self._log and self._audit_item in key
-        self._log[key] = Answer(*key, None if same is None else bool(same), annotator, is_audit)
+    def tell(
+        self, i: int, j: int, same: bool | None, annotator: str | None = None, *, audit: bool | None = None
+    ) -> None:
+        """True for same, False for different, None for not sure. A later one by the same annotator replaces it.
+
+        `audit` says whether the pair was asked as a random audit. Default: whether one is due, and the pair fits.
+        """
+        pair = self._pair(i, j)
+        if audit is None:
+            audit = self._audit_is_due and pair not in self._asked and self._audit_item in pair
+        self._log[*pair, annotator] = Answer(*pair, None if same is None else bool(same), annotator, audit)
         self._forget()
 
-    def withdraw(self, i: int, j: int) -> None:
-        """Forget the answer about a pair."""
-        if self._log.pop(self._key(i, j), None) is None:
+    def withdraw(self, i: int, j: int, annotator: str | None = None) -> None:
+        """Forget the answer of an annotator about a pair."""
+        if self._log.pop((*self._pair(i, j), annotator), None) is None:
             raise InputError(f"There is no answer about items {i} and {j} to withdraw.")
         self._forget()
 
-    def _key(self, i: int, j: int) -> tuple[int, int]:
+    def settle(self, pure: Iterable[int] = (), finished: Iterable[int] = ()) -> None:
+        """Items whose groups people have looked at: nothing in a pure group is verified, nothing of a finished asked.
+
+        These replace those that were settled before. What is asked changes, and not the classes.
+        """
+        settled = Settled(frozenset(pure), frozenset(finished))
+        for item in (*settled.pure, *settled.finished):
+            if not 0 <= item < self.n_items:
+                raise InputError(f"There is no item {item}; they are numbered from 0 to {self.n_items - 1}.")
+        if settled != self._settled:
+            self._settled = settled
+            self.__dict__.pop("_candidates", None)
+
+    def _pair(self, i: int, j: int) -> Pair:
         if not (0 <= i < self.n_items and 0 <= j < self.n_items):
             raise InputError(f"There is no pair of items {i} and {j}; they are numbered from 0 to {self.n_items - 1}.")
         if i == j:
@@ -112,17 +142,31 @@ class QuestionChooser:
         return pair_of(int(i), int(j))
 
     def _forget(self) -> None:
-        for name in ("_beliefs", "_question", "labels_"):
+        for name in ("_beliefs", "_candidates", "_asked", "_accuracy", "labels_"):
             self.__dict__.pop(name, None)
+
+    @cached_property
+    def _asked(self) -> set[Pair]:
+        return {(answer.left, answer.right) for answer in self._log.values()}
 
     # What follows from them
 
+    @property
+    def _answered(self) -> list[Answer]:
+        return [answer for answer in self._log.values() if answer.same is not None]
+
     @cached_property
     def _beliefs(self) -> Beliefs:
-        rows = [(answer.left, answer.right, answer.same) for answer in self._log.values() if answer.same is not None]
-        table = np.array(rows, dtype=np.int64).reshape(-1, 3)
-        ends, same = table[:, :2], table[:, 2] > 0
-        return Beliefs(self._views[best_view(self._views, self._bases, ends, same)], ends, same, self._n_classes)
+        return self._from(self._answered)
+
+    def _from(self, answers: Sequence[Answer], view: View | None = None) -> Beliefs:
+        """What follows from some answers, in the view that explains them or in this one."""
+        ends = np.array([(one.left, one.right) for one in answers], dtype=np.int64).reshape(-1, 2)
+        same = np.array([bool(one.same) for one in answers], dtype=np.bool_)
+        people = {name: number for number, name in enumerate(dict.fromkeys(one.annotator for one in answers))}
+        who = np.array([people[one.annotator] for one in answers], dtype=np.int64)
+        place = best_view(self._views, self._bases, ends, same) if view is None else self._views.index(view)
+        return Beliefs(self._views[place], self._bases[place], ends, same, who, self._n_classes)
 
     @property
     def space(self) -> str:
@@ -161,30 +205,38 @@ class QuestionChooser:
 
     # The next question
 
-    def next(self) -> tuple[int, int] | None:
-        """The pair worth asking about; None when nothing is left to ask."""
-        question = self._question
+    def next(self, exclude: Collection[Pair] = ()) -> Pair | None:
+        """The pair worth asking about, none of those excluded; None when nothing is left to ask."""
+        question = self._question(exclude)
         self.kind, self.why = (question.kind, WHY[question.kind]) if question else ("", "")
         return (question.left, question.right) if question else None
 
-    def peek(self, i: int, j: int, same: bool | None) -> tuple[int, int] | None:
-        """The pair that would be asked after this answer."""
+    def peek(
+        self, i: int, j: int, same: bool | None, annotator: str | None = None, *, exclude: Collection[Pair] = ()
+    ) -> Pair | None:
+        """The pair that would be asked after this answer, none of those excluded."""
         other = object.__new__(QuestionChooser)
         other.__dict__.update(self.__dict__)
         other._log = dict(self._log)
-        other.tell(i, j, same)
-        return other.next()
+        other.tell(i, j, same, annotator)
+        return other.next(exclude)
 
     @cached_property
-    def _question(self) -> Question | None:
+    def _candidates(self) -> list[Candidate]:
+        return candidates(self._beliefs, self._settled)
+
+    def _question(self, exclude: Collection[Pair] = ()) -> Question | None:
         if self.n_items < 2:
             return None
-        if self._audit_is_due and (random := self._audit()):
+        asked = self._asked | {pair_of(i, j) for i, j in exclude}
+        if self._audit_is_due and (random := self._audit(asked)):
             return random
-        for candidate in candidates(self._beliefs):
-            if question := ask(self._beliefs, candidate, self._log):
+        for candidate in self._candidates:
+            if question := ask(self._beliefs, candidate, asked):
                 return question
-        return self._audit() or next(any_pair(self.n_items, self._log, self._random(1)), None)
+        if len(asked) >= self.n_items * (self.n_items - 1) // 2:
+            return None
+        return self._audit(asked) or next(any_pair(self._unfinished, asked, self._random(1)), None)
 
     def _random(self, purpose: int) -> np.random.Generator:
         return np.random.default_rng([self.seed, len(self._log), purpose])
@@ -196,24 +248,45 @@ class QuestionChooser:
         return len(self._log) % AUDIT == AUDIT - 1
 
     @property
-    def _audit_item(self) -> int:
-        return int(self._random(0).integers(self.n_items))
+    def _unfinished(self) -> Ints:
+        """The items that are not in a finished group."""
+        if not self._settled.finished:
+            return np.arange(self.n_items)
+        finished = self._settled.clusters(self._beliefs, "join")
+        return np.flatnonzero(~finished[self._beliefs.posterior.argmax(axis=1)])
 
-    def _audit(self) -> Question | None:
-        """A random item and a member of its class."""
-        item, q = self._audit_item, self._beliefs.posterior
-        pair = unasked([item], members(self._beliefs, int(q[item, :-1].argmax()), item), self._log)
+    @property
+    def _audit_item(self) -> int:
+        items = self._unfinished
+        return int(items[self._random(0).integers(len(items))]) if len(items) else -1
+
+    def _audit(self, asked: Collection[Pair]) -> Question | None:
+        """A random item, and one that stands for its class."""
+        item, beliefs = self._audit_item, self._beliefs
+        if item < 0:
+            return None
+        cluster = int(beliefs.posterior[item, :-1].argmax())
+        pair = unasked([item], middle_items(beliefs, np.flatnonzero(beliefs.parts.cluster == cluster)), asked)
         return Question(*pair, "audit") if pair else None
 
     @property
     def _audits(self) -> list[Answer]:
-        return [answer for answer in self._log.values() if answer.audit and answer.same is not None]
+        return [answer for answer in self._answered if answer.audit]
 
     def accuracy(self) -> tuple[float, float, float]:
         """The share of the items whose class is right: an estimate, and its interval (low, high)."""
+        return self._accuracy
+
+    @cached_property
+    def _accuracy(self) -> tuple[float, float, float]:
         if self.n_items == 1:
             return 1.0, 1.0, 1.0
-        return audit.accuracy(self._beliefs, sum(bool(one.same) for one in self._audits), len(self._audits))
+        audits = self._audits
+        blind = self._from([one for one in self._answered if not one.audit], self._beliefs.view)
+        as_told = stopping.together(blind, [(one.left, one.right) for one in audits])
+        hits = sum(bool(said) == one.same for said, one in zip(as_told, audits, strict=True))
+        finished = 1 - len(self._unfinished) / self.n_items
+        return audit.accuracy(self._beliefs, hits, len(audits), finished)
 
     def unseen(self) -> float:
         """The share of the items whose class no audit has met."""
@@ -225,78 +298,31 @@ class QuestionChooser:
             raise InputError(f"target is {target}; give an accuracy above 0 and at most 1.")
         if self.n_items == 1:
             return 0, 0
-        values = np.array([candidate.value for candidate in candidates(self._beliefs)])
-        estimate, low, _ = self.accuracy()
-        return audit.forecast(self.n_items, values, estimate, low, target)
+        values = np.array([candidate.value for candidate in self._candidates])
+        return forecast(self.n_items, values, self.accuracy(), target)
 
     @property
     def done(self) -> str | None:
-        """A sentence when it is sensible to stop: audits, what the next question is worth, and classes seen agree."""
+        """A sentence when it is sensible to stop: audits, patience and stable classes agree (`stopping.py`)."""
         if self.n_items == 1:
             return "There is one item only, so there is nothing to ask."
-        if self._question is None:
-            return "Every pair has been asked about."
-        estimate, low, _ = self.accuracy()
-        if estimate < TARGET or low < LEAST_LOW or len(self._audits) < LEAST_AUDITS:
+        if self._question() is None:
+            return "Every pair that says something has been asked about."
+        before = self._answered[: -stopping.PATIENCE]
+        if not before or not stopping.audits_agree(self.accuracy(), len(self._audits), TARGET):
             return None
-        best = max((candidate.value for candidate in candidates(self._beliefs)), default=0.0)
-        if best > max(1.0, STEADY * self.n_items) or not all(one.same for one in self._audits[-LEAST_AUDITS:]):
-            return None
-        return (
-            f"About {100 * estimate:.0f} % of the items are in the right class, and more answers would change little."
-        )
+        return stopping.settled(self._from(before, self._beliefs.view), self._beliefs, self.accuracy())
 
     # More than one pair at a time
 
     def grid(self, size: int = 12) -> tuple[list[int], list[int]] | None:
         """Items that stand for a class, and others of it that are most in doubt; None where none are left to ask."""
-        if self.n_items < 2:
-            return None
-        beliefs, view = self._beliefs, self._beliefs.view
-        column, doubt = beliefs.posterior.argmax(axis=1), 1 - beliefs.posterior.max(axis=1)
-        total = np.bincount(column, doubt, minlength=beliefs.posterior.shape[1])[:-1]
-        for cluster in np.argsort(-total, kind="stable"):
-            anchors = middle_items(beliefs, np.flatnonzero(beliefs.parts.cluster == cluster))[:3]
-            inside = np.flatnonzero((column == cluster) & (doubt <= 1 - SURE))
-            order = inside[np.lexsort((-doubt[inside], view.rank[inside] > 0))]
-            fresh = [int(i) for i in order if i not in anchors and pair_of(int(i), anchors[0]) not in self._log]
-            if fresh:
-                return anchors, fresh[:size]
-        return None
+        return None if self.n_items < 2 else screens.grid(self._beliefs, size, self._asked, self._settled)
 
     def strip(self, size: int = 6) -> tuple[int, list[int]] | None:
         """An item, and one that stands for each of its likeliest classes; None where none are left to ask."""
-        if self.n_items < 2:
-            return None
-        q = self._beliefs.posterior
-        for item in np.argsort(q.max(axis=1), kind="stable")[:20]:
-            likely = np.argsort(-q[item, :-1], kind="stable")[:size]
-            pairs = [unasked([int(item)], members(self._beliefs, int(c), int(item)), self._log) for c in likely]
-            if shown := [pair[1] for pair in pairs if pair]:
-                return int(item), shown
-        return None
+        return None if self.n_items < 2 else screens.strip(self._beliefs, size, self._asked, self._settled)
 
-    def suspects(self, n: int = 10) -> list[tuple[int, int, float, Chain]]:
+    def suspects(self, n: int = 10) -> list[Suspect]:
         """The answers most likely to be wrong: the pair, the odds against it, and the chain that speaks against it."""
-        if self.n_items < 2:
-            return []
-        beliefs = self._beliefs
-        q, (left, right) = beliefs.posterior[:, :-1], beliefs.ends.T
-        together = (q[left] * q[right]).sum(axis=1)
-        credible = np.where(beliefs.same, together, 1 - together)
-        order = np.argsort(credible, kind="stable")[:n]
-        return [
-            (
-                int(left[k]),
-                int(right[k]),
-                float((1 - credible[k]) / max(credible[k], 1e-9)),
-                chain_against(beliefs, int(k)),
-            )
-            for k in order
-            if credible[k] < 0.5
-        ]
-
-
-def pair_of(i: int, j: int) -> tuple[int, int]:
-    """The pair as it is known: the smaller number first."""
-    return min(i, j), max(i, j)
+        return [] if self.n_items < 2 else suspects(self._beliefs, n)

@@ -19,6 +19,7 @@ from likewise.clustering.constraints import Floats, Ints
 from likewise.querying.view import View
 
 SUREST = 5.0  # the log-odds that links alone reach at most
+LEAST = -3.5  # and at least, where answers say "same": a class may be in several places
 
 
 @dataclass(frozen=True)
@@ -31,7 +32,9 @@ class Scale:
     def odds(self, links: Floats, chance: Floats) -> Floats:
         """That two groups are one class, as a logarithm; of links and of what chance would have."""
         odds = self.slope * strength(links, chance, self.resolution)
-        return np.where(odds > 0, SUREST * np.tanh(odds / SUREST), odds)
+        likely = odds > 0
+        odds[likely] = SUREST * np.tanh(odds[likely] / SUREST)
+        return odds
 
 
 def strength(links: Floats, chance: Floats, resolution: float | Floats) -> Floats:
@@ -51,6 +54,7 @@ class Partition:
     root: Ints  # (K,) the node of each cluster
     between: Floats  # (K, K) log-odds that two clusters are one class
     prior: Floats  # (K, K) likewise, without answers
+    said: Floats  # (K, K) and of answers alone
     apart: Floats  # (K, K, 2) links of two clusters, and what chance would have
     sizes: Floats  # (K,)
 
@@ -65,28 +69,54 @@ class Partition:
                 stack += [int(self.left[each - m]), int(self.right[each - m])]
         return np.array(sorted(atoms), dtype=np.int64)
 
+    def cluster_of(self, nodes: Ints) -> Ints:
+        """The cluster of each node: of an atom below it."""
+        m, nodes = len(self.cluster), nodes.copy()
+        while (joined := nodes >= m).any():
+            nodes[joined] = self.left[nodes[joined] - m]
+        return np.asarray(self.cluster[nodes])
+
     def links_between(self, atoms: Ints) -> Floats:
         """(m, 2) Links and chance of two atoms (m, 2): between the groups that were joined, or of their clusters."""
-        x = self.apart[tuple(self.cluster[atoms].T)]
+        x, join = self.apart[tuple(self.cluster[atoms].T)], self._joins_of(atoms)
+        x[join >= 0] = self.links[join[join >= 0]]
+        return np.asarray(x)
+
+    def odds_between(self, atoms: Ints) -> Floats:
+        """(m,) Log-odds that two atoms (m, 2) are of one class, answers and all; of one atom they are the surest."""
+        odds, join = self.between[tuple(self.cluster[atoms].T)], self._joins_of(atoms)
+        odds[join >= 0] = self.odds[join[join >= 0]]
+        odds[atoms[:, 0] == atoms[:, 1]] = SUREST
+        return np.asarray(odds)
+
+    def _joins_of(self, atoms: Ints) -> Ints:
+        """(m,) The join that made one of each two atoms (m, 2); -1 where none did, or where they are one atom."""
         parent = np.full(len(self.cluster) + len(self.left), -1)
         steps = np.arange(len(self.left)) + len(self.cluster)
         parent[self.left], parent[self.right] = steps, steps
+        join = np.full(len(atoms), -1)
         for row in np.flatnonzero(self.cluster[atoms[:, 0]] == self.cluster[atoms[:, 1]]):
             a, b = map(int, atoms[row])
             while a != b:  # a later join has a higher number
                 a, b = (int(parent[a]), b) if a < b else (a, int(parent[b]))
-            if a >= len(self.cluster):  # not one atom
-                x[row] = self.links[a - len(self.cluster)]
-        return np.asarray(x)
+            join[row] = a - len(self.cluster) if a >= len(self.cluster) else -1
+        return join
+
+
+def weigh(odds: Floats, said: Floats) -> Floats:
+    """The log-odds by links and by answers together: links alone do not outweigh several answers "same"."""
+    return np.where(said > 0, np.maximum(odds, LEAST), odds) + said
 
 
 def partition(view: View, scale: Scale, said: Floats, n_classes: int | None = None) -> Partition:
     """The classes, from the summed log-odds of the answers (M, M) between atoms; so many where that is known."""
     m, total = view.n_atoms, max(float(view.degree.sum()), 1e-12)
-    links, degree, sizes, said = view.links.copy(), view.degree.copy(), view.sizes.copy(), said.copy()
-    value = scale.odds(links, np.outer(degree, degree) / total) + said
+    tables = np.stack([view.links, said])  # (2, M, M)
+    (links, said), degree, sizes = tables, view.degree.copy(), view.sizes.copy()
+    value = weigh(scale.odds(links, np.outer(degree, degree) / total), said)
     np.fill_diagonal(value, -np.inf)
     node, alive, rows = np.arange(m), np.ones(m, dtype=np.bool_), np.arange(m)
+    gone = np.zeros(m)  # -inf for those that are part of another
     best = value.argmax(axis=1)
     top = value[rows, best]
     joins: list[tuple[int, int, float, float]] = []
@@ -94,30 +124,33 @@ def partition(view: View, scale: Scale, said: Floats, n_classes: int | None = No
     for step in range(m - 1):
         a = int(top.argmax())
         b = int(best[a])
-        if m - step == n_classes or (n_classes is None and value[a, b] <= 0):
+        if m - step == n_classes or (n_classes is None and top[a] <= 0):
             break
         a, b = min(a, b), max(a, b)
         joins.append((int(node[a]), int(node[b]), float(value[a, b]), min(sizes[a], sizes[b])))
         between.append((links[a, b], degree[a] * degree[b] / total))
-        for table in (links, said):
-            table[a] += table[b]
-            table[:, a] += table[:, b]
+        tables[:, a] += tables[:, b]
+        tables[:, a, a] += tables[:, a, b]
+        tables[:, :, a] = tables[:, a]
         degree[a] += degree[b]
         sizes[a] += sizes[b]
-        alive[b], node[a] = False, m + step
-        row = scale.odds(links[a], degree[a] * degree / total) + said[a]
-        row[~alive] = row[a] = -np.inf
+        alive[b], node[a], gone[b] = False, m + step, -np.inf
+        row = weigh(scale.odds(links[a], degree * (degree[a] / total)), said[a]) + gone
+        row[a] = -np.inf
         value[a] = value[:, a] = row
-        value[b] = value[:, b] = -np.inf
-        stale = np.flatnonzero(alive & ((best == a) | (best == b)))
+        value[b] = value[:, b] = top[b] = -np.inf
+        stale = np.flatnonzero(((best == a) | (best == b)) & alive)
         best[stale] = value[stale].argmax(axis=1)
-        best[row > top] = a
+        top[stale] = value[stale, best[stale]]
+        better = row > top
+        best[better], top[better] = a, row[better]
         best[a] = row.argmax()
-        top = value[rows, best]
+        top[a] = row[best[a]]
     roots = np.flatnonzero(alive)
     cluster = np.empty(m, dtype=np.int64)
     table = np.array(joins).reshape(-1, 4)
     both = np.ix_(roots, roots)
+    chance = np.outer(degree[roots], degree[roots]) / total
     found = Partition(
         cluster=cluster,
         n_clusters=len(roots),
@@ -128,8 +161,9 @@ def partition(view: View, scale: Scale, said: Floats, n_classes: int | None = No
         small=table[:, 3],
         root=node[roots],
         between=value[both],
-        prior=value[both] - said[both],
-        apart=np.stack([links[both], np.outer(degree[roots], degree[roots]) / total], axis=2),
+        prior=scale.odds(links[both], chance),
+        said=said[both],
+        apart=np.stack([links[both], chance], axis=2),
         sizes=sizes[roots],
     )
     for number, root in enumerate(found.root):

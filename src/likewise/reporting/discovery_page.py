@@ -14,7 +14,7 @@ from likewise.estimators import CategoryDiscoverer
 from likewise.estimators.anchor_items import nearest_known
 from likewise.estimators.discovery_in_words import mixture_in_words, number_in_words
 from likewise.evaluation import Calibration, NumberOfClasses, PairQuality, Trust
-from likewise.evaluation.trust import LEAST_CLOSED, LEAST_CONFIDENT, MOST_ALONE, MOST_TOGETHER
+from likewise.evaluation.pair_quality import LEAST_CLOSED, LEAST_CONFIDENT, MOST_ALONE, MOST_TOGETHER
 from likewise.reporting.answers_page import output_cards
 from likewise.reporting.classes import ClassifiedItems, ClassRow, class_table
 from likewise.reporting.confusion_matrix import Comparison

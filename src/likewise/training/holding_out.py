@@ -13,8 +13,8 @@ from typing import NamedTuple
 import numpy as np
 
 from likewise.pairs import Pairs
-from likewise.pairs.keys import keys
 from likewise.pairs.large import LEAST_HELD_OUT, MOST_HELD_OUT
+from likewise.pairs.pair_keys import pair_keys
 
 
 class Split(NamedTuple):
@@ -55,7 +55,9 @@ def _hold_out_answers(pairs: Pairs, wanted: int, random: np.random.Generator) ->
 
 def _hold_out_pairs(pairs: Pairs, wanted: int, random: np.random.Generator) -> Split:
     counts = (pairs.weight > 0) & (pairs.left != pairs.right)
-    _, place, number = np.unique(keys(pairs.left, pairs.right, pairs.n_items), return_inverse=True, return_counts=True)
+    _, place, number = np.unique(
+        pair_keys(pairs.left, pairs.right, pairs.n_items), return_inverse=True, return_counts=True
+    )
     order = random.permutation(np.unique(place[counts]))
     chosen = counts & np.isin(place, order[np.cumsum(number[order]) <= wanted])
     return Split(pairs.select(~chosen), pairs.select(chosen))

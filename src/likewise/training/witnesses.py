@@ -29,7 +29,7 @@ from numpy.typing import NDArray
 from likewise.clustering.constraints import Floats, Ints
 from likewise.clustering.joining import LEAST_WRONG, Odds
 from likewise.pairs import Pairs
-from likewise.pairs.rates import Told, estimate, log_odds
+from likewise.pairs.rates import AnswersByAnnotator, estimate, log_odds
 
 MOST_WRONG = 0.4
 LOCALLY_WRONG = 0.05  # of answers that count fully, where rates are by pairs of groups
@@ -39,16 +39,18 @@ CHANCE = 4.0  # standard errors by which answers must be foretold better: two ra
 ALIKE = 0.8  # the least credit at which annotators are taken to be alike
 
 
-def answers_one_by_one(pairs: Pairs, n_items: int, n_classes: int) -> tuple[Odds, Told]:
+def answers_one_by_one(pairs: Pairs, n_items: int, n_classes: int) -> tuple[Odds, AnswersByAnnotator]:
     """Every answer for itself, with who gave it; `pairs` has several annotators."""
     rows = np.flatnonzero((pairs.left != pairs.right) & (pairs.weight > 0) & (pairs.same != 0.5))
-    told = Told.of(pairs, rows)
+    told = AnswersByAnnotator.of(pairs, rows)
     ends = np.stack([pairs.left[rows], pairs.right[rows]], axis=1)
     credit = np.clip(told.weight * (2 * told.same - 1), -1, 1)
     return Odds(n_items, ends, credit, n_classes), told
 
 
-def weighed(odds: Odds, told: Told, together: NDArray[np.bool_], groups: Ints | None = None) -> Odds | None:
+def weighed(
+    odds: Odds, told: AnswersByAnnotator, together: NDArray[np.bool_], groups: Ints | None = None
+) -> Odds | None:
     """The answers, each with the credit of who gave it; None where all are about as credible.
 
     `together` (m,) says whether the two items of each answer are in one group that was made without it, and `groups`
@@ -68,7 +70,7 @@ def weighed(odds: Odds, told: Told, together: NDArray[np.bool_], groups: Ints | 
     return replace(odds, credit=credit)
 
 
-def odds_by_pairs_of_groups(told: Told, ends: Ints, n_groups: int) -> tuple[Floats, NDArray[np.bool_]]:
+def odds_by_pairs_of_groups(told: AnswersByAnnotator, ends: Ints, n_groups: int) -> tuple[Floats, NDArray[np.bool_]]:
     """(m,) The log-odds of the answers by B, for items of these groups (m, 2), and for which of them it is known.
 
     Groups that hold two classes, or halves of one, are alike for all annotators: B must foretell answers better than
@@ -80,7 +82,7 @@ def odds_by_pairs_of_groups(told: Told, ends: Ints, n_groups: int) -> tuple[Floa
     same, every = _counted(told, cell, n_groups**2)
     for annotator in np.flatnonzero(told.per_annotator(np.ones(len(a))) >= LEAST_ANSWERS):
         mine = np.flatnonzero(told.who == annotator)
-        own = Told(told.same[mine], told.weight[mine], np.arange(len(mine)), len(mine))
+        own = AnswersByAnnotator(told.same[mine], told.weight[mine], np.arange(len(mine)), len(mine))
         at, inside = cell[mine], within[mine]
         own_same, own_every = _counted(own, at, n_groups**2)
         usual = (np.bincount(inside, own.weight * own.same, 2) + 0.5) / (np.bincount(inside, own.weight, 2) + 1)
@@ -105,18 +107,18 @@ def odds_by_pairs_of_groups(told: Told, ends: Ints, n_groups: int) -> tuple[Floa
     return local, known
 
 
-def takes_classes_for_others(told: Told, ends: Ints, n_groups: int) -> bool:
+def takes_classes_for_others(told: AnswersByAnnotator, ends: Ints, n_groups: int) -> bool:
     """Whether some annotator does, in their own way, for items of these groups (m, 2)."""
     return bool(odds_by_pairs_of_groups(told, ends, n_groups)[1].any())
 
 
-def _counted(told: Told, cell: Ints, n_cells: int) -> tuple[Floats, Floats]:
+def _counted(told: AnswersByAnnotator, cell: Ints, n_cells: int) -> tuple[Floats, Floats]:
     """How many answers of each cell say "same", and how many there are."""
     same, every = (np.bincount(cell, values, minlength=n_cells) for values in (told.weight * told.same, told.weight))
     return same.astype(np.float64), every.astype(np.float64)
 
 
-def rates_by_groups(told: Told, together: NDArray[np.bool_]) -> tuple[tuple[Floats, Floats], float]:
+def rates_by_groups(told: AnswersByAnnotator, together: NDArray[np.bool_]) -> tuple[tuple[Floats, Floats], float]:
     """The rates (A,) of each annotator, and that of the best both ways."""
     within = together.astype(np.float64)
     flat = np.full(told.n_annotators, 0.1)

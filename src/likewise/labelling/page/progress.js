@@ -8,7 +8,7 @@ export function forecastSentence(forecast) {
   if (!forecast) return "Too early to say how many more answers it takes.";
   const { low, high, target } = forecast;
   const goal = `${percent(target)} %`;
-  if (high <= 0) return `${goal} is probably reached.`;
+  if (low <= 0) return `Perhaps ${goal} is reached; if not, up to ${high} more answers.`;
   return `About ${low === high ? low : `${low} to ${high}`} more answers to ${goal}.`;
 }
 

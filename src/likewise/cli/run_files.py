@@ -41,7 +41,7 @@ if TYPE_CHECKING:
 FORMAT = 1
 FILES = ("fit.json", "history.csv", "model.safetensors", "classifier.json", "metrics.json")
 KEPT = ("items", "answers")  # folders of what does not fit into memory; they come before fit.json
-TOLD = {"fit": "answers", "semi": "labels", "discover": "known items or similarity"}  # what each command is told
+LEARNED_FROM = {"fit": "answers", "semi": "labels", "discover": "known items or similarity"}  # by each command
 FURTHER = {
     "fit": ("answers.parquet",),
     "semi": ("labels.parquet",),
@@ -90,7 +90,7 @@ class Fit:
     @property
     def word(self) -> str:
         """For what it was told, such as "answers"."""
-        return TOLD[self.command]
+        return LEARNED_FROM[self.command]
 
     def write(self, run: Path) -> None:
         from likewise.storage.records import write_json
@@ -106,7 +106,7 @@ def read_fit(run: Path) -> Fit | None:
     if not path.exists():
         return None
     record = read_json(path)
-    if not isinstance(record, dict) or record.get("format") != FORMAT or record.get("command") not in [*TOLD]:
+    if not isinstance(record, dict) or record.get("format") != FORMAT or record.get("command") not in [*LEARNED_FROM]:
         raise InputError(f"{path} was not written by `fit` of Likewise {__version__}; fit again, into another folder.")
     check_record(record, RECORD, path, "fit again, into another folder")
     return Fit(**{name: record[name] for name in RECORD} | {"columns": tuple(record["columns"])})
@@ -283,13 +283,13 @@ def write_answers(
         pyarrow.parquet.write_table(pa.table(columns), file, store_schema=False)
 
 
-class GivenAnswers(NamedTuple):
+class SavedAnswers(NamedTuple):
     pairs: Pairs  # with their lines in the file they came from
     held_out: NDArray[np.bool_]  # (m,)
     p_wrong: NDArray[np.float64] | None  # (m,) where they were judged
 
 
-def read_answers(run: Path, fit: Fit) -> GivenAnswers:
+def read_answers(run: Path, fit: Fit) -> SavedAnswers:
     """What `write_answers` wrote."""
     import pyarrow as pa
     import pyarrow.parquet
@@ -305,7 +305,7 @@ def read_answers(run: Path, fit: Fit) -> GivenAnswers:
         p_wrong = further["p_wrong"].to_numpy() if "p_wrong" in further.column_names else None
     except (pa.ArrowException, KeyError) as error:
         raise InputError(f"{path} was not written by `likewise fit`; fit again, into another folder.") from error
-    return GivenAnswers(dataclasses.replace(pairs, source=Source(lines, fit.told, fit.unit)), held_out, p_wrong)
+    return SavedAnswers(dataclasses.replace(pairs, source=Source(lines, fit.told, fit.unit)), held_out, p_wrong)
 
 
 def labels_sha256(told: LabelledItems) -> str:

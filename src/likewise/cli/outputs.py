@@ -1,11 +1,15 @@
-"""Where a command may write: looked at before the work begins, and told in one sentence when writing fails."""
+"""What a command writes: the place is checked before the work begins, tables as .csv or .parquet a part at a time."""
 
 from __future__ import annotations
 
+import csv
+import io
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from itertools import chain
 from pathlib import Path
+from typing import Any, BinaryIO
 
 from likewise.errors import InputError
 
@@ -48,3 +52,50 @@ def _check_writable(path: Path, option: str) -> None:
         raise InputError(f"{path} cannot be made, because {there} is a file; give {option} another place.")
     if not os.access(there, os.W_OK | os.X_OK):
         raise InputError(f"{there} cannot be written to; give {option} another place.")
+
+
+DIGITS = 6  # of a probability in a CSV file
+
+
+def rounded(value: float) -> object:
+    """A probability as it stands in a CSV file."""
+    return round(value, DIGITS)
+
+
+def write_csv(file: BinaryIO, tables: Iterator[Any], number: Callable[[float], object] = rounded) -> int:
+    """Write the rows, floats as `number` has them, and say how many they are.
+
+    >>> import pyarrow as pa
+    >>> file = io.BytesIO()
+    >>> write_csv(file, iter([pa.table({"id": ["a"], "probability": [1 / 3]})]))
+    1
+    >>> file.getvalue()
+    b'id,probability\\na,0.333333\\n'
+    """
+    from pyarrow.types import is_floating
+
+    text, n = io.TextIOWrapper(file, "utf-8", newline=""), 0
+    try:
+        rows = csv.writer(text, lineterminator="\n")
+        for table in tables:
+            if not n:
+                rows.writerow(table.column_names)
+            columns = ((column.to_pylist(), is_floating(column.type)) for column in table.columns)
+            shown = (map(number, values) if are_numbers else values for values, are_numbers in columns)
+            rows.writerows(zip(*shown, strict=True))
+            n += len(table)
+    finally:
+        text.detach()
+    return n
+
+
+def write_parquet(file: BinaryIO, tables: Iterator[Any]) -> int:
+    """The same with types."""
+    import pyarrow.parquet
+
+    first, n = next(tables), 0
+    with pyarrow.parquet.ParquetWriter(file, first.schema) as writer:
+        for table in chain([first], tables):
+            writer.write_table(table)
+            n += len(table)
+    return n

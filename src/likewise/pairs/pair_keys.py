@@ -10,10 +10,10 @@ ROWS, ROWS_PER_ANSWER = 2**23, 64  # see `is_sparse`
 Ints = NDArray[np.int64]
 
 
-def keys(i: Ints, j: Ints, n: int) -> Ints:
+def pair_keys(i: Ints, j: Ints, n: int) -> Ints:
     """The key of each pair of n items; there are never so many items that it would not fit.
 
-    >>> keys(np.array([3, 1]), np.array([1, 3]), n=10)
+    >>> pair_keys(np.array([3, 1]), np.array([1, 3]), n=10)
     array([13, 13])
     """
     return np.minimum(i, j) * n + np.maximum(i, j)
@@ -51,7 +51,7 @@ def occurring(left: Ints, right: Ints, n: int) -> Ints:
     return np.flatnonzero(there)
 
 
-def places(items: Ints, side: Ints, n: int) -> Ints:
+def positions_among(items: Ints, side: Ints, n: int) -> Ints:
     """The place of each item of a side among those that occur."""
     if is_sparse(n, len(side)):
         return np.searchsorted(items, side)

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from likewise.pairs.keys import distinct_numbers, n_pairs, number_of_pair, pair_numbered
+from likewise.pairs.pair_keys import distinct_numbers, n_pairs, number_of_pair, pair_numbered
 
 
 def test_all_pairs_of_a_few_items_in_order() -> None:
