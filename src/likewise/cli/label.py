@@ -33,7 +33,11 @@ def label(
     store: Annotated[str, typer.Option(metavar=PLACE, help=STORE)],
     from_: Annotated[
         Path | None,
-        typer.Option("--from", help="A run whose network is shown the items first.", show_default=False),
+        typer.Option(
+            "--from",
+            help="A finished run, whose network sees the items in place of the plain features.",
+            show_default=False,
+        ),
     ] = None,
     classes: Annotated[
         int | None,
