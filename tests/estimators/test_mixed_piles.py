@@ -127,38 +127,39 @@ def test_annotators_who_guess_count_less_than_the_others() -> None:
 
 
 def small_problem(kind: str, seed: int) -> tuple[NDArray[Any], NDArray[Any]]:
-    random, y = np.random.default_rng(seed), np.repeat(np.arange(10), 30)
+    random, y = np.random.default_rng(seed), np.repeat(np.arange(10), 20)
     match kind:
         case "round":
-            return make_blobs(300, centers=10, n_features=5, cluster_std=2.0, random_state=seed)
+            return make_blobs(200, centers=10, n_features=5, cluster_std=2.5, random_state=seed)
         case "directions":
-            rows = random.normal(size=(10, 30))[y] + 1.5 * random.normal(size=(300, 30))
+            rows = random.normal(size=(10, 30))[y] + 1.5 * random.normal(size=(200, 30))
             return rows / np.linalg.norm(rows, axis=1, keepdims=True), y
         case "unequal":  # in number and in width
-            y = random.choice(10, 300, p=random.dirichlet(np.full(10, 3.0)))
+            y = random.choice(10, 200, p=random.dirichlet(np.full(10, 3.0)))
             width = random.uniform(0.5, 2, 10)[y][:, None]
-            return 3 * random.normal(size=(10, 8))[y] + width * random.normal(size=(300, 8)), y
+            return 3 * random.normal(size=(10, 8))[y] + width * random.normal(size=(200, 8)), y
     digits, digit = load_digits(return_X_y=True)
-    some = random.permutation(1797)[:400]
+    some = random.permutation(1797)[:300]
     return digits[some], digit[some]
 
 
 @pytest.mark.filterwarnings("ignore:About|The similarity looks useless")
-@pytest.mark.parametrize("kind", ["round", "directions", "unequal", "digits"])
-def test_never_below_k_means(kind: str) -> None:
-    """On average over small problems of each kind, and in none of them by more than chance."""
-    ahead = []
-    for seed in range(4):
-        rows, y = small_problem(kind, seed)
-        old = np.isin(y, np.random.default_rng(seed).permutation(10)[:5])
-        truth = y[~old]
-        found = CategoryDiscoverer(5, epochs=0, random_state=seed).fit(rows[~old], known=(rows[old], y[old]))
-        rival = KMeans(5, n_init=10, random_state=seed).fit(rows[~old]).labels_
-        right, rivals = acc(found.labels_, truth), acc(rival, truth)
-        chance = 2 * np.sqrt(max(rivals * (1 - rivals), 0.01) / len(truth))
-        assert right > rivals - chance
-        ahead.append(right - rivals)
-    assert np.mean(ahead) > -1e-9
+def test_never_below_k_means() -> None:
+    """On average over small problems, and in none of them by more than chance."""
+    ahead: dict[str, list[float]] = {"round": [], "directions": [], "unequal": [], "digits": []}
+    for kind, values in ahead.items():
+        for seed in range(5):
+            rows, y = small_problem(kind, seed)
+            old = np.isin(y, np.random.default_rng(seed).permutation(10)[:5])
+            truth = y[~old]
+            found = CategoryDiscoverer(5, epochs=0, random_state=seed).fit(rows[~old], known=(rows[old], y[old]))
+            rival = KMeans(5, n_init=10, random_state=seed).fit(rows[~old]).labels_
+            right, rivals = acc(found.labels_, truth), acc(rival, truth)
+            chance = 2 * np.sqrt(2 * max(rivals * (1 - rivals), 0.01) / len(truth))  # two standard errors of both
+            assert right > rivals - chance, (kind, seed)
+            values.append(right - rivals)
+    assert all(np.mean(values) > -0.01 for values in ahead.values()), ahead  # less than one item of each problem
+    assert np.mean([*ahead.values()]) > 0
 
 
 def test_new_items_are_told_by_a_network_from_scratch_as_well() -> None:

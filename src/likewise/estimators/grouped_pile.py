@@ -33,7 +33,7 @@ from likewise.training.witnesses import answers_one_by_one, weighed
 
 MOST_TRUSTED = 2000  # items whose pairs tell whether to trust the similarity
 MOST_JUDGED = 2000  # known items that the geometries are judged on
-LEAST_JUDGED, LEAST_COUNTED = 4, 6  # known classes of which half, or a third, can be kept out of the metric
+LEAST_FITTED = 4  # known classes of which half can be kept out of the metric
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -140,7 +140,7 @@ def _number(
 
     if n_classes is None:
         largest = max(2, min(max_classes, len(pile) - 1)) + (n_known if mixed else 0)
-        kept_out = embed if _is_fitted_to_known(similarity, LEAST_COUNTED) else None
+        kept_out = embed if _is_fitted_to_known(similarity) else None
         return count_with_known(known, codes, pile, odds, mixed=mixed, largest=largest, seed=seed, embed=kept_out)
     if mixed and n_classes < n_known:
         raise InputError(
@@ -155,15 +155,15 @@ def _prior(known: NDArray[np.float32], codes: Ints, similarity: SimilarityNetwor
     names, places = np.unique(codes[some], return_inverse=True)
     if len(some) < 4 * len(names) or len(names) < 2:
         return {}
-    if not _is_fitted_to_known(similarity, LEAST_JUDGED):
+    if not _is_fitted_to_known(similarity):
         return judge_geometries(known[some], places, seed)
     return judge_geometries(known[some], places, seed, lambda rows: _held_out_map(similarity, some[rows])(some[rows]))
 
 
-def _is_fitted_to_known(similarity: SimilarityNetwork, least: int) -> bool:
-    """Whether known classes are more compact than new ones, as the map is fitted to them, and `least` of them known."""
+def _is_fitted_to_known(similarity: SimilarityNetwork) -> bool:
+    """Whether known classes are more compact than new ones, because the map of the features is fitted to them."""
     fitted = similarity.metric_ is not None and similarity.metric_.whitened < 1
-    return fitted and len(np.unique(similarity.known_codes_)) >= least
+    return fitted and len(np.unique(similarity.known_codes_)) >= LEAST_FITTED
 
 
 def _held_out_map(similarity: SimilarityNetwork, out: Ints) -> Callable[[Ints | Tensor], NDArray[np.float32]]:
