@@ -24,7 +24,7 @@ FLAGS = [
 ]
 CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
 PATIENCE = 30_000  # milliseconds until a condition that does not come is a failure; a busy machine is none
-N = 150  # digits
+N = 90  # digits
 KEYS = {True: "ArrowRight", False: "ArrowLeft"}
 
 
@@ -53,13 +53,13 @@ class Served:
 
     def start(self) -> Served:
         import uvicorn
+        from tests.labelling.conftest import chooser_of
 
         from likewise.labelling.api import Labelling
         from likewise.labelling.learning import Learner
         from likewise.labelling.server import create_app
         from likewise.labelling.session import LabellingSession
         from likewise.pairs.store import create_store
-        from likewise.querying import QuestionChooser
 
         listening = socket.socket()
         listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
@@ -67,7 +67,7 @@ class Served:
         listening.listen()
         self.port = listening.getsockname()[1]
         self.answers = create_store(str(self.store))
-        self.session = LabellingSession(self.shown, self.names, QuestionChooser(self.X, seed=0), self.answers)
+        self.session = LabellingSession(self.shown, self.names, chooser_of(self.X), self.answers)
         learner = self.learn or Learner(self.store.parent / "runs", self.store.parent)
         app = create_app(Labelling(self.session, self.door, learner))
         self.server = uvicorn.Server(uvicorn.Config(app, log_level="error", ws="none", lifespan="off"))
