@@ -25,7 +25,6 @@ from likewise.estimators.similarity_network import SimilarityNetwork
 from likewise.estimators.spectral_rounds import Learning, run_config
 from likewise.evaluation import NumberOfClasses, Trust, nearness, trust
 from likewise.pairs import Pairs
-from likewise.pairs.rates import AnswersByAnnotator
 from likewise.training import EmbeddedPile, prototype_classifier
 from likewise.training.grouping import among, items_to_look_at
 from likewise.training.metric import fit_metric
