@@ -108,24 +108,6 @@ def test_answers_about_the_pile_join_in() -> None:
     assert acc(with_answers.labels_, truth) > 0.97
 
 
-def test_annotators_who_guess_count_less_than_the_others() -> None:
-    """One of the kinds is two, as only answers say; one annotator of three answers at random."""
-    rows, truth = X[PILE], Y[PILE].copy()
-    truth[(truth == 6) & (rows[:, 0] > np.median(rows[truth == 6, 0]))] = 20
-    random = np.random.default_rng(0)
-    ends = random.integers(len(truth), size=(2500, 2))
-    ends = ends[ends[:, 0] != ends[:, 1]]
-    who = random.integers(3, size=len(ends))
-    same = np.where(who == 2, random.random(len(ends)) < 0.5, truth[ends[:, 0]] == truth[ends[:, 1]]).astype(float)
-    answers = {"left": ends[:, 0], "right": ends[:, 1], "same": same}
-    right = []
-    for given in (answers, answers | {"annotator": np.array(["ann", "bob", "cat"])[who]}):
-        model = CategoryDiscoverer(11, mixed=True, epochs=0)
-        known = (X[LABELLED], NAMES[Y[LABELLED]])
-        right.append(acc(model.fit(rows, known=known, pairs=Pairs.from_frame(given)).labels_, truth))
-    assert right[1] > right[0]
-
-
 def small_problem(kind: str, seed: int) -> tuple[NDArray[Any], NDArray[Any]]:
     random, y = np.random.default_rng(seed), np.repeat(np.arange(10), 20)
     match kind:

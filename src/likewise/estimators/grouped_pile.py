@@ -25,11 +25,9 @@ from likewise.estimators.similarity_network import SimilarityNetwork
 from likewise.estimators.spectral_rounds import Learning, run_config
 from likewise.evaluation import NumberOfClasses, Trust, nearness, trust
 from likewise.pairs import Pairs
-from likewise.pairs.rates import AnswersByAnnotator
 from likewise.training import EmbeddedPile, prototype_classifier
 from likewise.training.grouping import among, items_to_look_at
 from likewise.training.metric import fit_metric
-from likewise.training.witnesses import answers_one_by_one, weighed
 
 MOST_TRUSTED = 2000  # items whose pairs tell whether to trust the similarity
 MOST_JUDGED = 2000  # known items that the geometries are judged on
@@ -68,7 +66,7 @@ def group_pile(
     z = seen.embedding.numpy()
     rows = items_to_look_at(pairs, len(inputs), seed)
     there = among(pairs, rows)
-    odds, told = _read_answers(there, len(rows))
+    odds = Odds.of(read_constraints(there, len(rows)))
     pile_rows = n_known + rows
     some = torch.from_numpy(pile_rows[np.sort(np.random.default_rng(seed).permutation(len(rows))[:MOST_TRUSTED])])
     share = None
@@ -83,10 +81,6 @@ def group_pile(
     anchors = np.concatenate([codes, np.full(len(rows), -1)]) if mixed else np.full(len(rows), -1)
     prior = _prior(z[:n_known], codes, similarity, seed)
     n_clusters = min(number.estimate, len(looked))
-    if told is not None:  # several annotators: groups that no answer has shaped say how far to trust each
-        nobody = links.select(np.zeros(len(links), dtype=np.bool_))
-        place = group_around(z[looked], anchors, nobody, n_clusters, seed, prior).posterior.argmax(1)
-        links = weighed(links, told, place[links.ends[:, 0]] == place[links.ends[:, 1]]) or links
     grouped = group_around(z[looked], anchors, links, n_clusters, seed, prior)
     network, history = _teach(seen, looked, inputs, known, grouped, number.estimate, similarity, learning)
     posterior = _spread(grouped.posterior[shift:], rows, network, similarity, inputs)
@@ -100,13 +94,6 @@ def group_pile(
         history,
         share,
     )
-
-
-def _read_answers(pairs: Pairs, n_items: int) -> tuple[Odds, AnswersByAnnotator | None]:
-    """The answers; where several annotators gave them, each for itself and with who gave it."""
-    if len(pairs.annotators) > 1 and len(pairs):
-        return answers_one_by_one(pairs, n_items, 0)
-    return Odds.of(read_constraints(pairs, n_items)), None
 
 
 def count_classes(
