@@ -1,6 +1,6 @@
 """How hypothesis draws, and what the fuzz tests of all rooms share.
 
-LIKEWISE_FUZZ is how many inputs each of them is given, 25 by default: LIKEWISE_FUZZ=10000 pytest tests -k fuzz
+LIKEWISE_FUZZ is how many inputs each of them is given, 15 by default: LIKEWISE_FUZZ=10000 pytest tests -k fuzz
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from hypothesis.strategies import SearchStrategy
 
 from likewise.errors import InputError
 
-INPUTS = int(os.environ.get("LIKEWISE_FUZZ", "25"))
+INPUTS = int(os.environ.get("LIKEWISE_FUZZ", "15"))
 MEMORY = 2**31  # bytes that an input may ask for beyond what is in use
 CPU_SECONDS = 10.0  # that an input may take
 RUBBISH = (
@@ -36,7 +36,7 @@ RUBBISH = (
 )
 
 # The same inputs in every run, and no limit on their time: a busy machine is not an error.
-settings.register_profile("likewise", deadline=None, derandomize=True, database=None)
+settings.register_profile("likewise", max_examples=50, deadline=None, derandomize=True, database=None)
 settings.register_profile(
     "fuzz", settings.get_profile("likewise"), max_examples=INPUTS, suppress_health_check=list(HealthCheck)
 )

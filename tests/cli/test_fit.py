@@ -29,8 +29,12 @@ Run = Callable[..., Any]
 
 KILLED = """
 import os, signal, sys
+from likewise.clustering import agglomeration
 from likewise.training import loop
 from likewise.cli import main
+
+agglomeration.FINE, agglomeration.NEIGHBOUR = (3,), (1.0,)  # as few_candidates in tests/conftest.py
+agglomeration.candidates.__kwdefaults__["starts"] = 1
 
 save, saved, most = loop.save_checkpoint, [], int(sys.argv[1])
 

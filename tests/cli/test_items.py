@@ -25,8 +25,12 @@ TABLE = ("--classes", "4", "--epochs", "3", "--batch-size", "30", "--on-disk")
 
 KILLED = """
 import os, signal, sys
+from likewise.clustering import agglomeration
 from likewise.training import loop
 from likewise.cli import main
+
+agglomeration.FINE, agglomeration.NEIGHBOUR = (3,), (1.0,)  # as few_candidates in tests/conftest.py
+agglomeration.candidates.__kwdefaults__["starts"] = 1
 
 save, saved = loop.save_checkpoint, []
 

@@ -143,6 +143,7 @@ def test_a_port_that_is_in_use_is_refused(blobs: Path, run: Run) -> None:
 def test_one_item_only_is_refused(tmp_path: Path, run: Run) -> None:
     np.save(tmp_path / "one.npy", np.ones((1, 3)))
     assert "one item only" in refused(run, tmp_path / "one.npy", "--store", tmp_path / "a.db")
+    assert not (tmp_path / "a.db").exists()
 
 
 def test_items_that_are_all_the_same_are_refused(tmp_path: Path, run: Run) -> None:

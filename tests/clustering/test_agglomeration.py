@@ -10,7 +10,7 @@ from sklearn.metrics import adjusted_rand_score
 
 from likewise import Pairs
 from likewise.clustering import Agglomeration
-from likewise.clustering.agglomeration import aligned, f_score, log_likelihood
+from likewise.clustering.agglomeration import agglomerate, aligned, f_score, log_likelihood
 from likewise.clustering.constraints import read_constraints
 from likewise.clustering.geometry import Sphere
 from likewise.clustering.joining import Odds, clusters_after, join_groups, mean_field, move_groups
@@ -142,3 +142,11 @@ def test_a_few_items_are_enough(n: int) -> None:
     X[1] = X[0] + 5
     labels = Agglomeration(n_clusters=2).fit(X, pairs=Pairs.from_arrays([(0, 1)], [0])).labels_
     assert labels[0] != labels[1]
+
+
+def test_a_second_look_takes_no_notice_of_directions_in_which_classes_are_wide() -> None:
+    X, y = make_blobs(400, centers=8, n_features=6, random_state=0, cluster_std=2.5)
+    X = np.concatenate([X, 15 * np.random.default_rng(0).normal(size=(400, 2))], axis=1)
+    odds = Odds.of(read_constraints(Pairs.from_labels(y, n=400, random_state=0), 400), 8)
+    once, twice = (agglomerate({"items": X}, odds, 8, 0, again=again).posterior.argmax(1) for again in (False, True))
+    assert adjusted_rand_score(y, twice) > adjusted_rand_score(y, once) + 0.05

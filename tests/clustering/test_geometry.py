@@ -5,8 +5,19 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from scipy.sparse import csr_array
+from sklearn.cluster import KMeans
+from sklearn.metrics import adjusted_rand_score
 
-from likewise.clustering.geometry import Geometry, Means, Neighbours, Sphere, diffusion, nearest, shared_neighbours
+from likewise.clustering.geometry import (
+    Geometry,
+    Means,
+    Neighbours,
+    Sphere,
+    diffusion,
+    nearest,
+    shared_neighbours,
+    whitened_within,
+)
 from likewise.clustering.lsc import unit_rows
 
 RANDOM = np.random.default_rng(0)
@@ -78,3 +89,20 @@ def test_a_walk_puts_connected_items_at_one_place() -> None:
         rows = diffusion(blocks, n_vectors)
         together = rows @ rows.T
         assert (together[:4, :4] > together[:4, 4:].max() + 0.5).all()
+
+
+def test_whitened_clusters_are_round() -> None:
+    random = np.random.default_rng(0)
+    labels = np.arange(4000) % 2
+    rows = random.normal(size=(4000, 2)) * (1.0, 10.0) + np.outer(labels, (4.0, 0.0))
+    white = whitened_within(rows, np.eye(2)[labels])
+    centred = white - np.array([white[labels == k].mean(axis=0) for k in range(2)])[labels]
+    np.testing.assert_allclose(centred.T @ centred / len(rows), np.eye(2), atol=0.05)
+    assert adjusted_rand_score(labels, KMeans(2, n_init=5, random_state=0).fit_predict(rows)) < 0.1
+    assert adjusted_rand_score(labels, KMeans(2, n_init=5, random_state=0).fit_predict(white)) > 0.8
+
+
+def test_items_that_are_all_the_same_stay_so() -> None:
+    white = whitened_within(np.ones((6, 3)), np.eye(2)[[0, 0, 0, 1, 1, 1]])
+    assert np.isfinite(white).all()
+    assert (white == white[0]).all()

@@ -109,17 +109,17 @@ def test_fit_in_two_processes_prints_and_writes_once(folder: Path, monkeypatch: 
     assert len(one) == 91
 
 
-def test_wrong_answers_are_judged_alike_in_two_processes(folder: Path) -> None:
+def test_wrong_answers_are_judged_alike_in_two_processes(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The first process judges for all; one process comes to the same rates."""
     rows = [line.split(",") for line in (folder / "answers.csv").read_text().splitlines()[1:]]
     wrong = [[a, b, 1 - int(same) if number % 9 == 0 else same] for number, (a, b, same) in enumerate(rows)]
     _write(folder / "wrong.csv", "left,right,same", wrong)
     command = [*FIT[:3], "wrong.csv", *FIT[4:], "--epochs", "2"]
-    found = []
-    for name, further in (("two", ["--processes", "2"]), ("one", [])):
-        out, errors = likewise(folder, *command, "--out", name, *further).communicate()
-        assert out.count("of the answers look wrong") == 1, errors
-        found.append(json.loads((folder / name / "metrics.json").read_text())["answers"])
+    out, errors = likewise(folder, *command, "--out", "two", "--processes", "2").communicate()
+    assert out.count("of the answers look wrong") == 1, errors
+    monkeypatch.chdir(folder)
+    assert CliRunner().invoke(app, [*command, "--out", "one"]).stdout.count("of the answers look wrong") == 1
+    found = [json.loads((folder / name / "metrics.json").read_text())["answers"] for name in ("two", "one")]
     assert found[0]["share_wrong"] == pytest.approx(found[1]["share_wrong"], rel=0.02)
     assert found[0]["likely_wrong"] == found[1]["likely_wrong"] == len(wrong[::9])
 

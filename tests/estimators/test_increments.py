@@ -72,7 +72,7 @@ def test_a_loaded_model_keeps_its_names(tmp_path: Path) -> None:
     assert (model.naming_.columns >= 0).all()
 
 
-@pytest.mark.parametrize("n", [25, 100, 400])
+@pytest.mark.parametrize("n", [25, 100])
 def test_an_increment_of_answers_costs_what_is_new(n: int, steps: list[int]) -> None:
     model = quick(n_classes=4, epochs=1, held_out=0).fit(X, pairs=some(0, 200))
     before = len(steps)
@@ -101,8 +101,8 @@ def test_the_cost_does_not_grow_with_what_was_told(steps: list[int]) -> None:
 
 def test_new_answers_make_it_better_and_forget_nothing() -> None:
     model = quick(n_classes=4, held_out=0).partial_fit(X, pairs=some(0, 40))
-    for k in range(40, 640, 100):
-        model.partial_fit(X, pairs=some(k, k + 100))
+    for k in range(40, 640, 200):
+        model.partial_fit(X, pairs=some(k, k + 200))
     assert model.score(X, Y) > 0.95
     assert len(model.memory_["answers"].examples.said) == 640
 

@@ -62,7 +62,7 @@ if TYPE_CHECKING:
 
 def discover(
     unknown: Annotated[
-        Path, typer.Option(help="The pile: a folder of images, a table of features, an .npy or .npz file.")
+        Path, typer.Option(help="The unlabelled items: a folder of images, a table of features, an .npy or .npz file.")
     ],
     out: Annotated[Path, typer.Option(help="Write to this folder; the same command resumes a stopped run.")],
     known: Annotated[
@@ -76,39 +76,41 @@ def discover(
         bool,
         typer.Option(
             "--grouped",
-            help="The known classes come in groups, Greek/alpha in folders or labels, and the pile is a new group.",
+            help="The known classes come in groups, such as Greek/alpha in folders or labels; --unknown is a new one.",
         ),
     ] = False,
     similarity: Annotated[
         Path | None,
-        typer.Option(help="In the place of --known: an earlier run, whose similarity is used.", show_default=False),
+        typer.Option(help="An earlier run whose similarity is used again, in place of --known.", show_default=False),
     ] = None,
     more: Annotated[
         Path | None,
         typer.Option(
-            help="In the place of --known: an earlier run, whose classes are known now and keep their names.",
+            help="An earlier run whose classes count as known and keep their names, in place of --known.",
             show_default=False,
         ),
     ] = None,
     mixed: Annotated[
         bool,
-        typer.Option("--mixed", help="Known classes may be in the pile: they keep their names, new ones are numbered."),
+        typer.Option(
+            "--mixed", help="Items of known classes may be in --unknown: they get those names, new classes numbers."
+        ),
     ] = False,
     pairs: Annotated[
         str | None,
         typer.Option(
             metavar=PLACE,
-            help="The answers about the pile, a table or a store as fit takes it. They join in.",
+            help="The answers about the unlabelled items, if there are any: a table or a store, as for fit.",
             show_default=False,
         ),
     ] = None,
     classes: Annotated[
         int | None,
-        typer.Option(min=2, help="How many classes there are, with --mixed the known ones among them; else estimated."),
+        typer.Option(
+            min=2, help="How many classes there are, with --mixed including the known ones. Default: estimated."
+        ),
     ] = None,
-    max_classes: Annotated[
-        int, typer.Option(min=2, help="The most classes that there can be, if that is estimated.")
-    ] = 100,
+    max_classes: Annotated[int, typer.Option(min=2, help="The most classes that an estimate may find.")] = 100,
     network: Network = None,
     similarity_epochs: Annotated[
         int | None, typer.Option(min=1, help="Epochs of learning what is the same; by default 600 to 5,000 steps.")

@@ -7,6 +7,7 @@ import getpass
 import socket
 import warnings
 from collections.abc import Sequence
+from contextlib import ExitStack
 from importlib.util import find_spec
 from ipaddress import ip_address
 from pathlib import Path
@@ -33,7 +34,11 @@ def label(
     store: Annotated[str, typer.Option(metavar=PLACE, help=STORE)],
     from_: Annotated[
         Path | None,
-        typer.Option("--from", help="A run whose network is shown the items first.", show_default=False),
+        typer.Option(
+            "--from",
+            help="A finished run, whose network sees the items in place of the plain features.",
+            show_default=False,
+        ),
     ] = None,
     classes: Annotated[
         int | None,
@@ -91,11 +96,14 @@ def label(
     _check_host(host, annotators)
     people = read_people(annotators) if annotators else check_people([annotator or _account()], "--annotator")
     options = _fit_options(encoder=encoder, text=text, size=size, grey=grey, strict=strict, classes=classes, seed=seed)
-    with _listen(host, port) as listening, create_store(store) as answers:
+    with _listen(host, port) as listening, ExitStack() as opened:
+        is_new = "://" not in store and not Path(store).exists()  # then it appears only when the items could be read
+        answers = None if is_new else opened.enter_context(create_store(store))
         shown, names, X = read_items(items, from_, encoder=encoder, text=text, size=size, grey=grey, strict=strict)
-        session = LabellingSession(
-            shown, names, QuestionChooser(X, n_classes=classes, seed=seed), answers, overlap=overlap
-        )
+        chooser = QuestionChooser(X, n_classes=classes, seed=seed)
+        if answers is None:
+            answers = opened.enter_context(create_store(store))
+        session = LabellingSession(shown, names, chooser, answers, overlap=overlap)
         if session.elsewhere:
             warnings.warn(
                 f"{answers.name} has {session.elsewhere:,} answers about items that are not in {items}; they stay.",

@@ -6,7 +6,8 @@ third of the answers, three times, and counts by how likely the answers that it 
 
     log-likelihood = sum over the answers of log P(answer | in one cluster, or in two)
 
-with the rates of the four cases counted on all of them. `joining.py` has the algorithm, `geometry.py` the geometries.
+with the rates of the four cases counted on all of them. What is found may be looked at again in a space in which its
+clusters are round, as in linear discriminant analysis. `joining.py` has the algorithm, `geometry.py` the geometries.
 """
 
 from __future__ import annotations
@@ -23,10 +24,20 @@ from sklearn.base import BaseEstimator, ClusterMixin
 from sklearn.decomposition import PCA
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
+from threadpoolctl import threadpool_limits
 
 from likewise.atomic import atomic
 from likewise.clustering.constraints import Contradictions, Floats, Ints, read_constraints
-from likewise.clustering.geometry import Geometry, Means, Neighbours, Sphere, diffusion, nearest, shared_neighbours
+from likewise.clustering.geometry import (
+    Geometry,
+    Means,
+    Neighbours,
+    Sphere,
+    diffusion,
+    nearest,
+    shared_neighbours,
+    whitened_within,
+)
 from likewise.clustering.joining import FIRST_WRONG, Odds, clusters_after, join_groups, mean_field, move_groups
 from likewise.clustering.k_means import fit_centres
 from likewise.clustering.lsc import unit_rows
@@ -43,6 +54,7 @@ MEANS, SPHERE, NEIGHBOUR = 10.0, 6.0, (1.0, 4.0)  # the strengths that are tried
 FOLDS = 3
 LENIENCE = 5.0  # a candidate whose log-likelihood is this much lower than the best counts 1/e of it
 LEAST_WEIGHT = 0.02
+SMALL = 5000  # items for which one thread is faster than several
 F_CHANCE = 0.02  # a difference of F1 that is chance
 
 
@@ -125,13 +137,31 @@ class Agglomeration(ClusterMixin, BaseEstimator):  # type: ignore[misc]
         return self
 
 
-def agglomerate(spaces: Mapping[str, Space], odds: Odds, n_clusters: int, seed: int) -> Agglomerated:
+def agglomerate(
+    spaces: Mapping[str, Space], odds: Odds, n_clusters: int, seed: int, *, again: bool = False
+) -> Agglomerated:
     """The clusters of n items, which are seen in one space (n, d) or several.
 
-    Candidates have a say as far as held-out answers are likely under them: one alone is often lucky.
+    With `again` these show which directions matter little, and candidates that see the items so join the others.
     """
+    with threadpool_limits(1 if len(next(iter(spaces.values()))) <= SMALL else None):  # threads only wait there
+        return _agglomerate(spaces, odds, n_clusters, seed, again)
+
+
+def _agglomerate(spaces: Mapping[str, Space], odds: Odds, n_clusters: int, seed: int, again: bool) -> Agglomerated:
     tried = list(candidates(spaces, n_clusters, seed))
     together = [out_of_fold(candidate, odds, n_clusters, seed) for candidate in tried]
+    found = combined(tried, together, odds, n_clusters)
+    if again and len(odds):
+        rows = principal_rows(next(iter(spaces.values())), seed)
+        more = list(candidates({"within": whitened_within(rows, found.posterior)}, n_clusters, seed))
+        together += [out_of_fold(candidate, odds, n_clusters, seed) for candidate in more]
+        found = combined(tried + more, together, odds, n_clusters)
+    return found
+
+
+def combined(tried: list[Candidate], together: list[NDArray[np.bool_]], odds: Odds, n_clusters: int) -> Agglomerated:
+    """Candidates have a say as far as held-out answers are likely under them: one alone is often lucky."""
     score = f_score if odds.is_same_heavy else log_likelihood
     scores = np.array([score(one, odds) for one in together])
     weights = np.exp((scores - scores.max()) / LENIENCE)

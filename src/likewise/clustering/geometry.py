@@ -17,6 +17,7 @@ import numpy as np
 from scipy.linalg import eigh
 from scipy.sparse import csr_array, diags_array
 from scipy.sparse.linalg import eigsh
+from sklearn.covariance import ledoit_wolf
 from sklearn.neighbors import NearestNeighbors
 
 from likewise.clustering.constraints import Floats, Ints
@@ -170,6 +171,23 @@ class _NeighbourGroups:
         self.edges[into] += self.edges[other]
         self.edges[:, into] += self.edges[:, other]
         self.degree[into] += self.degree[other]
+
+
+def whitened_within(rows: Floats, posterior: Floats) -> Floats:
+    """(n, d) The rows in a space in which clusters (n, K) are round: their common covariance S becomes the identity.
+
+        z = S^-1/2 x,     S = sum_i p_i (x_i - mean of its cluster)(x_i - mean of its cluster)' / sum_i p_i
+
+    p_i is how sure the cluster of an item is; S is shrunk as Ledoit and Wolf (2004) have it. Directions in which
+    classes are wide say little about them: it is linear discriminant analysis, with clusters in place of labels.
+    """
+    cluster, sure = posterior.argmax(1), posterior.max(1)
+    weight = np.eye(posterior.shape[1])[cluster] * sure[:, None]  # (n, K)
+    means = weight.T @ rows / np.maximum(weight.sum(axis=0), 1e-12)[:, None]
+    spread = (rows - means[cluster]) * np.sqrt(sure / sure.mean())[:, None]
+    values, vectors = np.linalg.eigh(ledoit_wolf(spread, assume_centered=True)[0])
+    scale = 1 / np.sqrt(np.maximum(values, 1e-12 * values.max() or 1.0))
+    return np.asarray((rows @ vectors) * scale @ vectors.T)
 
 
 def members(labels: Ints, n_groups: int) -> csr_array:

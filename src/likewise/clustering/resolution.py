@@ -54,7 +54,7 @@ def count_with_known(
 
     Where the space was fitted to known classes, these are more compact in it than new ones. Then `embed(out, some,
     here)` gives some of the known items and of the pile in a space that was fitted without the classes of the known
-    items `out`, and each draw looks at a third of the known classes alone.
+    items `out`, and each draw looks at a third or half of the known classes alone.
 
     >>> from sklearn.datasets import make_blobs
     >>> X, y = make_blobs(600, centers=12, n_features=8, random_state=0)
@@ -63,10 +63,12 @@ def count_with_known(
     6
     """
     random = np.random.default_rng(seed)
-    fold = random.permutation(int(codes.max()) + 1) % DRAWS
+    names = int(codes.max()) + 1
+    n_folds = min(DRAWS, max(2, names // 3))  # of the classes, each of two at least
+    fold = random.permutation(names) % n_folds
     rows = []
     for draw in range(DRAWS):
-        judged = np.full(len(codes), True) if embed is None else fold[codes] == draw
+        judged = np.full(len(codes), True) if embed is None else fold[codes] == draw % n_folds
         there = np.flatnonzero(judged | mixed)
         some = np.sort(random.permutation(there)[: min(MOST_ITEMS, max(2, int(SHARE * len(there))))])
         here = np.sort(random.permutation(len(pile))[: min(MOST_ITEMS, max(2, int(SHARE * len(pile))))])

@@ -25,15 +25,13 @@ from likewise.estimators.similarity_network import SimilarityNetwork
 from likewise.estimators.spectral_rounds import Learning, run_config
 from likewise.evaluation import NumberOfClasses, Trust, nearness, trust
 from likewise.pairs import Pairs
-from likewise.pairs.rates import AnswersByAnnotator
 from likewise.training import EmbeddedPile, prototype_classifier
 from likewise.training.grouping import among, items_to_look_at
 from likewise.training.metric import fit_metric
-from likewise.training.witnesses import answers_one_by_one, weighed
 
 MOST_TRUSTED = 2000  # items whose pairs tell whether to trust the similarity
 MOST_JUDGED = 2000  # known items that the geometries are judged on
-LEAST_JUDGED, LEAST_COUNTED = 4, 6  # known classes of which half, or a third, can be kept out of the metric
+LEAST_FITTED = 4  # known classes of which half can be kept out of the metric
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -68,7 +66,7 @@ def group_pile(
     z = seen.embedding.numpy()
     rows = items_to_look_at(pairs, len(inputs), seed)
     there = among(pairs, rows)
-    odds, told = _read_answers(there, len(rows))
+    odds = Odds.of(read_constraints(there, len(rows)))
     pile_rows = n_known + rows
     some = torch.from_numpy(pile_rows[np.sort(np.random.default_rng(seed).permutation(len(rows))[:MOST_TRUSTED])])
     share = None
@@ -83,10 +81,6 @@ def group_pile(
     anchors = np.concatenate([codes, np.full(len(rows), -1)]) if mixed else np.full(len(rows), -1)
     prior = _prior(z[:n_known], codes, similarity, seed)
     n_clusters = min(number.estimate, len(looked))
-    if told is not None:  # several annotators: groups that no answer has shaped say how far to trust each
-        nobody = links.select(np.zeros(len(links), dtype=np.bool_))
-        place = group_around(z[looked], anchors, nobody, n_clusters, seed, prior).posterior.argmax(1)
-        links = weighed(links, told, place[links.ends[:, 0]] == place[links.ends[:, 1]]) or links
     grouped = group_around(z[looked], anchors, links, n_clusters, seed, prior)
     network, history = _teach(seen, looked, inputs, known, grouped, number.estimate, similarity, learning)
     posterior = _spread(grouped.posterior[shift:], rows, network, similarity, inputs)
@@ -100,13 +94,6 @@ def group_pile(
         history,
         share,
     )
-
-
-def _read_answers(pairs: Pairs, n_items: int) -> tuple[Odds, AnswersByAnnotator | None]:
-    """The answers; where several annotators gave them, each for itself and with who gave it."""
-    if len(pairs.annotators) > 1 and len(pairs):
-        return answers_one_by_one(pairs, n_items, 0)
-    return Odds.of(read_constraints(pairs, n_items)), None
 
 
 def count_classes(
@@ -140,7 +127,7 @@ def _number(
 
     if n_classes is None:
         largest = max(2, min(max_classes, len(pile) - 1)) + (n_known if mixed else 0)
-        kept_out = embed if _is_fitted_to_known(similarity, LEAST_COUNTED) else None
+        kept_out = embed if _is_fitted_to_known(similarity) else None
         return count_with_known(known, codes, pile, odds, mixed=mixed, largest=largest, seed=seed, embed=kept_out)
     if mixed and n_classes < n_known:
         raise InputError(
@@ -155,15 +142,15 @@ def _prior(known: NDArray[np.float32], codes: Ints, similarity: SimilarityNetwor
     names, places = np.unique(codes[some], return_inverse=True)
     if len(some) < 4 * len(names) or len(names) < 2:
         return {}
-    if not _is_fitted_to_known(similarity, LEAST_JUDGED):
+    if not _is_fitted_to_known(similarity):
         return judge_geometries(known[some], places, seed)
     return judge_geometries(known[some], places, seed, lambda rows: _held_out_map(similarity, some[rows])(some[rows]))
 
 
-def _is_fitted_to_known(similarity: SimilarityNetwork, least: int) -> bool:
-    """Whether known classes are more compact than new ones, as the map is fitted to them, and `least` of them known."""
+def _is_fitted_to_known(similarity: SimilarityNetwork) -> bool:
+    """Whether known classes are more compact than new ones, because the map of the features is fitted to them."""
     fitted = similarity.metric_ is not None and similarity.metric_.whitened < 1
-    return fitted and len(np.unique(similarity.known_codes_)) >= least
+    return fitted and len(np.unique(similarity.known_codes_)) >= LEAST_FITTED
 
 
 def _held_out_map(similarity: SimilarityNetwork, out: Ints) -> Callable[[Ints | Tensor], NDArray[np.float32]]:

@@ -2,6 +2,9 @@
 
 Other columns are left alone, and the case of the names does not matter. The values of a CSV file are separated by
 commas, semicolons or tabs: by what its first line makes columns with. Every refusal names the file and the line.
+
+A value holds no line break: where a row is a line, ten million answers are divided into blocks at any line, and lines
+are counted by NumPy. Tables of items may hold texts of several lines, so `datasets/table_rows.py` reads records.
 """
 
 from __future__ import annotations

@@ -93,7 +93,8 @@ def group_items(
         if around is not None:
             spaces["walk"] = around.places_of(items)
         there = among(pairs, items)
-        found, odds = agglomerated(spaces, there, min(n_groups, len(items)), seed)
+        of_vectors = pile.inputs.ndim == 2 and network is None and around is None
+        found, odds = agglomerated(spaces, there, min(n_groups, len(items)), seed, again=of_vectors)
         posterior = without_fragments(found.posterior, odds)
         if around is None:
             rows = principal_rows(next(iter(spaces.values())), seed)
@@ -113,25 +114,25 @@ def group_items(
 
 
 def agglomerated(
-    spaces: dict[str, NDArray[np.float32]], pairs: Pairs, n_groups: int, seed: int
+    spaces: dict[str, NDArray[np.float32]], pairs: Pairs, n_groups: int, seed: int, *, again: bool = False
 ) -> tuple[Agglomerated, Odds]:
     """The groups, and the answers they are made from; those of several annotators are weighed by the groups in turn."""
     if len(pairs.annotators) < 2:
         odds = Odds.of(read_constraints(pairs, pairs.n_items), n_groups)
-        return agglomerate(spaces, odds, n_groups, seed), odds
+        return agglomerate(spaces, odds, n_groups, seed, again=again), odds
     odds, told = answers_one_by_one(pairs, pairs.n_items, n_groups)
-    found = agglomerate(spaces, odds, n_groups, seed)
+    found = agglomerate(spaces, odds, n_groups, seed, again=again)
     if takes_classes_for_others(told, found.posterior.argmax(1)[odds.ends], n_groups):
         nothing = odds.select(np.zeros(len(odds), dtype=np.bool_))
         groups = agglomerate(spaces, nothing, n_groups, seed).posterior.argmax(1)
         odds = weighed(odds, told, groups[odds.ends[:, 0]] == groups[odds.ends[:, 1]], groups) or odds
-        found = agglomerate(spaces, odds, n_groups, seed)
+        found = agglomerate(spaces, odds, n_groups, seed, again=again)
     for _ in range(WEIGHED):
-        again = weighed(odds, told, found.together, found.posterior.argmax(1))
-        if again is None:
+        reweighed = weighed(odds, told, found.together, found.posterior.argmax(1))
+        if reweighed is None:
             break
-        odds = again
-        found = agglomerate(spaces, odds, n_groups, seed)
+        odds = reweighed
+        found = agglomerate(spaces, odds, n_groups, seed, again=again)
     return found, odds
 
 
