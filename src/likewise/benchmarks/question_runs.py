@@ -78,6 +78,15 @@ def summary(runs: Sequence[Run]) -> list[dict[str, object]]:
     return rows
 
 
+def more_answers(curve: Sequence[float], at: int) -> int | None:
+    """How many answers after so many it took to the target; None where it was not reached again.
+
+    >>> more_answers([0.9, 0.96, 0.94, 0.94, 0.97], 2)
+    2
+    """
+    return next((number for number, each in enumerate(curve[at:]) if each >= TARGET), None)
+
+
 def is_covered(forecast: tuple[int, int, int, int | None], run: Run) -> bool | None:
     """Whether a forecast held; None where the person gave too few answers to tell."""
     at, low, high, more = forecast

@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 
 from likewise.benchmarks.measure import Outcome
 from likewise.benchmarks.question_rivals import RIVALS, accuracy
-from likewise.benchmarks.question_runs import PLANS, SPEED, TARGET, Run, draw, judge, report, summary
+from likewise.benchmarks.question_runs import PLANS, SPEED, TARGET, Run, draw, judge, more_answers, report, summary
 from likewise.datasets import load, load_feature_set
 from likewise.datasets.source_files import find
 from likewise.errors import InputError
@@ -90,7 +90,7 @@ def simulate(
         to_target=to_target,
         marks={mark: round(curve[mark], 4) for mark in marks if mark < len(curve)},
         curve=[round(each, 4) for each in curve],
-        forecasts=[(at, low, high, None if to_target is None else to_target - at) for at, low, high in forecasts],
+        forecasts=[(at, low, high, more_answers(curve, at)) for at, low, high in forecasts],
         estimates=estimates,
         stop=stop,
         cpu_seconds=round(time.process_time() - cpu, 2),

@@ -104,7 +104,8 @@ def ask(beliefs: Beliefs, candidate: Candidate, asked: Asked) -> Question | None
                 return Question(*pair, "verify")
         return None
     sides = [beliefs.parts.atoms_of(node) for node in candidate.place]
-    left, right = (middle_items(beliefs, atoms, seen_against(beliefs, *sides)) for atoms in sides)
+    seen, first = seen_against(beliefs, *sides), candidate.kind == "join"
+    left, right = (middle_items(beliefs, atoms, seen, atoms_first=first) for atoms in sides)
     pair = unasked(left, right, asked)
     return Question(*pair, candidate.kind) if pair else None
 
@@ -117,15 +118,20 @@ def seen_against(beliefs: Beliefs, one: Ints, other: Ints) -> Ints:
     return np.asarray(beliefs.ends[(inside[0, a] & inside[1, b]) | (inside[1, a] & inside[0, b])].ravel())
 
 
-def middle_items(beliefs: Beliefs, atoms: Ints, seen: Ints | None = None) -> list[int]:
-    """Items that stand for some atoms: not seen so often, the middle ones, nearest to the mean of all first."""
+def middle_items(beliefs: Beliefs, atoms: Ints, seen: Ints | None = None, *, atoms_first: bool = True) -> list[int]:
+    """Items that stand for some atoms: not seen so often, and nearest to the mean of all first.
+
+    Before that the middle ones of their atoms, unless a group may come apart: then typical ones of it are asked about,
+    because exceptions on both sides differ in any case.
+    """
     view = beliefs.view
     inside = np.zeros(view.n_atoms, dtype=np.bool_)
     inside[atoms] = True
     items = np.flatnonzero(inside[view.atom] & (view.rank < CENTRAL))
     near = view.places[items] @ view.sums[atoms].sum(axis=0)
+    rank = view.rank[items] if atoms_first else np.zeros(len(items))
     times = np.zeros(len(items)) if seen is None else np.bincount(seen, minlength=len(view.atom))[items]
-    return [int(each) for each in items[np.lexsort((-near, view.rank[items], times))[:TRIED]]]
+    return [int(each) for each in items[np.lexsort((-near, rank, times))[:TRIED]]]
 
 
 def members(beliefs: Beliefs, cluster: int, item: int, *, of_atom: bool = False) -> list[int]:
