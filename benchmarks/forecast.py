@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 from likewise.benchmarks.question_rivals import accuracy
 from likewise.benchmarks.questions import code
 from likewise.querying import QuestionChooser
-from likewise.querying.forecast import FASTEST, FEW, NEXT, SLOWEST, questions_to
+from likewise.querying.forecast import FASTEST, FEW, LEAST, LEAST_VALUE, NEXT, SLOWEST, questions_to
 from likewise.storage.machine import machine
 from likewise.storage.records import read_json, write_json
 
@@ -134,13 +134,20 @@ def summary(runs: list[dict[str, Any]]) -> dict[str, Any]:
     }  # fmt: skip
 
 
+def record(runs: list[dict[str, Any]], made_by: dict[str, Any]) -> dict[str, Any]:
+    factors = {"fastest": FASTEST, "slowest": SLOWEST, "few": FEW}
+    return {**machine(), "made_by": made_by, "factors": factors, "summary": summary(runs), "runs": runs}
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--problems", type=int, default=12)
     parser.add_argument("--out", type=Path, default=Path("benchmarks/forecast.json"))
     given = parser.parse_args()
     before = read_json(given.out) if given.out.exists() else {}
-    runs = before["runs"] if before.get("code") == code() else []
+    counted = {"next": NEXT, "least": LEAST, "least_value": LEAST_VALUE}
+    made_by = {"code": code(without="forecast.py"), **counted}  # the factors change no run
+    runs = before["runs"] if before.get("made_by") == made_by else []
     for number in range(given.problems):
         X, y = problem(number)
         wrongs = [each for each in WRONG if (number, each) not in {(run["problem"], run["wrong"]) for run in runs}]
@@ -148,9 +155,8 @@ def main() -> None:
         for wrong in wrongs:
             assert chooser is not None
             runs.append(simulate(number, wrong, chooser, y))
-            settings = {"next": NEXT, "fastest": FASTEST, "slowest": SLOWEST, "few": FEW}
-            record = {**machine(), "code": code(), "settings": settings, "summary": summary(runs), "runs": runs}
-            write_json(given.out, record)
+            write_json(given.out, record(runs, made_by))
+    write_json(given.out, record(runs, made_by))
     for name, value in summary(runs).items():
         print(f"{name:<20} {value}")
 

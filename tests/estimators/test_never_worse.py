@@ -53,11 +53,6 @@ PROBLEMS = {
 }
 
 
-@pytest.fixture(scope="module", autouse=True)
-def _few_candidates() -> None:
-    """All of them, here."""
-
-
 def percent_right(found: np.ndarray, truth: np.ndarray) -> float:
     n = int(max(found.max(), truth.max())) + 1
     counts = confusion(found, truth, n, n)

@@ -150,13 +150,15 @@ def draw(runs: Sequence[Run], path: Path) -> None:
         axes = picture.add_subplot(1, len(cases), number + 1, title=case, xlabel="answers", ylabel="accuracy")
         for wrong in PLANS[case].wrong:
             some = [run for run in runs if (run.case, run.chooser, run.wrong) == (case, "likewise", wrong)]
+            if not some:
+                continue
             shortest = min(len(run.curve) for run in some)
             curves = np.array([run.curve[:shortest] for run in some])
             axes.plot(np.median(curves, axis=0), label=f"chosen, {100 * wrong:g} % wrong")
             axes.fill_between(range(shortest), curves.min(axis=0), curves.max(axis=0), alpha=0.15)
         for name, marker in zip(RIVALS, "xo+", strict=False):
             some = [run for run in runs if (run.case, run.chooser) == (case, name)]
-            for mark in PLANS[case].rival_marks:
+            for mark in PLANS[case].rival_marks if some else ():
                 label = name if mark == PLANS[case].rival_marks[0] else None
                 axes.plot([mark], [np.median([run.marks[mark] for run in some])], "k" + marker, label=label)
         axes.axhline(TARGET, color="grey", linewidth=0.5)

@@ -44,7 +44,8 @@ def p_unseen(found: CategoryDiscoverer, X: Any) -> NDArray[np.float64]:
     similarity = found.similarity_
     if similarity is None or found.novelty_ is None:
         return np.zeros(len(X))
-    z, anchors = (_embedded(similarity, inputs) for inputs in (similarity.inputs_of(X), found.anchors_))
+    inputs = found.classifier_._inputs(X, reset=False)  # which knows the columns of the pile
+    z, anchors = (_embedded(similarity, each) for each in (inputs, found.anchors_))
     return found.novelty_.probability(nearness(z, anchors))
 
 

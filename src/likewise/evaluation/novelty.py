@@ -54,6 +54,8 @@ class Novelty:
             unseen.append(_nearest(alike))
         old, new = np.concatenate(seen), np.concatenate(unseen)
         kept = np.isfinite(old) & np.isfinite(new)
+        if not kept.any():
+            return None
         scores, is_new = np.concatenate([old[kept], new[kept]]), np.repeat([False, True], kept.sum())
         slope, offset = platt(_farness(scores), is_new)
         if slope <= 0:  # what is near is no more likely to be known
