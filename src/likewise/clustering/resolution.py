@@ -16,10 +16,8 @@ known classes are anchors (`anchors.py`), and what is left over when joining no 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
 from likewise.clustering.agglomeration import NEIGHBOURS, Candidate, Space, principal_rows, small_clusters
@@ -40,21 +38,9 @@ WIDE = 1.645  # standard errors on either side: 90 %
 
 
 def count_with_known(
-    known: Space,
-    codes: Ints,
-    pile: Space,
-    odds: Odds,
-    *,
-    mixed: bool,
-    largest: int,
-    seed: int,
-    embed: Callable[[Ints, Ints, Ints], tuple[Space, Space]] | None = None,
+    known: Space, codes: Ints, pile: Space, odds: Odds, *, mixed: bool, largest: int, seed: int
 ) -> NumberOfClasses:
     """The number of classes of the pile (n, d), with `mixed` that of known items (m, d) and pile together.
-
-    Where the space was fitted to known classes, these are more compact in it than new ones. Then `embed(out, some,
-    here)` gives some of the known items and of the pile in a space that was fitted without the classes of the known
-    items `out`, and each draw looks at a third or half of the known classes alone.
 
     >>> from sklearn.datasets import make_blobs
     >>> X, y = make_blobs(600, centers=12, n_features=8, random_state=0)
@@ -63,17 +49,11 @@ def count_with_known(
     6
     """
     random = np.random.default_rng(seed)
-    names = int(codes.max()) + 1
-    n_folds = min(DRAWS, max(2, names // 3))  # of the classes, each of two at least
-    fold = random.permutation(names) % n_folds
     rows = []
     for draw in range(DRAWS):
-        judged = np.full(len(codes), True) if embed is None else fold[codes] == draw % n_folds
-        there = np.flatnonzero(judged | mixed)
-        some = np.sort(random.permutation(there)[: min(MOST_ITEMS, max(2, int(SHARE * len(there))))])
+        some = np.sort(random.permutation(len(known))[: min(MOST_ITEMS, max(2, int(SHARE * len(known))))])
         here = np.sort(random.permutation(len(pile))[: min(MOST_ITEMS, max(2, int(SHARE * len(pile))))])
-        z_known, z_pile = (known[some], pile[here]) if embed is None else embed(np.flatnonzero(judged), some, here)
-        rows += _by_resolutions(z_known, z_pile, codes[some], judged[some], _among(odds, here), mixed, seed + draw)
+        rows += _by_resolutions(known[some], codes[some], pile[here], _among(odds, here), mixed, seed + draw)
     agree, number = np.array(rows).T
     weight = np.exp((agree - agree.max()) / AGREEMENT)
     weight /= weight.sum()
@@ -87,9 +67,9 @@ def count_with_known(
 
 
 def _by_resolutions(
-    known: Space, pile: Space, codes: Ints, judged: NDArray[np.bool_], odds: Odds, mixed: bool, seed: int
+    known: Space, codes: Ints, pile: Space, odds: Odds, mixed: bool, seed: int
 ) -> list[tuple[float, float]]:
-    """At each resolution the ARI of known items that are to be judged, and the logarithm of the number of classes."""
+    """At each resolution the ARI of known items, and the logarithm of the number of classes."""
     codes = np.unique(codes, return_inverse=True)[1]
     n_known, n = len(known), len(known) + len(pile)
     rows = principal_rows(np.concatenate([known, pile]), seed)
@@ -103,7 +83,7 @@ def _by_resolutions(
         around.total /= resolution
         free = Candidate("", around, fine, int(fine.max()) + 1)
         labels = _joined(free, csr_array((n, n)))
-        agree = ari(confusion(labels[:n_known][judged], codes[judged], int(labels.max()) + 1, int(codes.max()) + 1))
+        agree = ari(confusion(labels[:n_known], codes, int(labels.max()) + 1, int(codes.max()) + 1))
         if mixed or len(odds):
             labels = _joined(anchored(free, links.anchors), links.matrix(FIRST_WRONG))
         found.append((agree, math.log(max(1, _number(labels, n_known, int(codes.max()) + 1 if mixed else 0)))))

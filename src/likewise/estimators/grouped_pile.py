@@ -7,7 +7,6 @@ with the clusters' prototypes as its last layer learns by MCL how far the candid
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -72,9 +71,7 @@ def group_pile(
     share = None
     if similarity.novelty_ is not None:
         share = 1 - similarity.novelty_.share(nearness(z[pile_rows], z[:n_known]).astype(np.float64))
-    number = _number(
-        z[:n_known], z[pile_rows], inputs[torch.from_numpy(rows)], similarity, odds, n_classes, max_classes, mixed, seed
-    )
+    number = _number(z[:n_known], z[pile_rows], similarity, odds, n_classes, max_classes, mixed, seed)
     looked = np.concatenate([np.arange(n_known), pile_rows]) if mixed else pile_rows
     shift = n_known if mixed else 0
     links = replace(odds, n_items=len(looked), ends=odds.ends + shift, n_classes=number.estimate)
@@ -104,13 +101,12 @@ def count_classes(
     z = similarity.embed_items(torch.cat([known, similarity.input_form_.check(inputs)])).embedding.numpy()
     nothing = Odds(len(inputs), np.empty((0, 2), dtype=np.int64), np.empty(0))
     n_known = len(known)
-    return _number(z[:n_known], z[n_known:], inputs, similarity, nothing, None, max_classes, mixed, seed)
+    return _number(z[:n_known], z[n_known:], similarity, nothing, None, max_classes, mixed, seed)
 
 
 def _number(
     known: NDArray[np.float32],
     pile: NDArray[np.float32],
-    inputs: Tensor,  # of the pile
     similarity: SimilarityNetwork,
     odds: Odds,
     n_classes: int | None,
@@ -120,15 +116,9 @@ def _number(
 ) -> NumberOfClasses:
     codes = similarity.known_codes_
     n_known = int(codes.max()) + 1
-
-    def embed(out: Ints, some: Ints, here: Ints) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
-        by = _held_out_map(similarity, out)
-        return by(some), by(inputs[torch.from_numpy(here)])
-
     if n_classes is None:
         largest = max(2, min(max_classes, len(pile) - 1)) + (n_known if mixed else 0)
-        kept_out = embed if _is_fitted_to_known(similarity) else None
-        return count_with_known(known, codes, pile, odds, mixed=mixed, largest=largest, seed=seed, embed=kept_out)
+        return count_with_known(known, codes, pile, odds, mixed=mixed, largest=largest, seed=seed)
     if mixed and n_classes < n_known:
         raise InputError(
             f"n_classes is {n_classes}, but {n_known} classes are known; with mixed it is that of all of them."
@@ -144,7 +134,7 @@ def _prior(known: NDArray[np.float32], codes: Ints, similarity: SimilarityNetwor
         return {}
     if not _is_fitted_to_known(similarity):
         return judge_geometries(known[some], places, seed)
-    return judge_geometries(known[some], places, seed, lambda rows: _held_out_map(similarity, some[rows])(some[rows]))
+    return judge_geometries(known[some], places, seed, lambda rows: _held_out_embedding(similarity, some[rows]))
 
 
 def _is_fitted_to_known(similarity: SimilarityNetwork) -> bool:
@@ -153,18 +143,13 @@ def _is_fitted_to_known(similarity: SimilarityNetwork) -> bool:
     return fitted and len(np.unique(similarity.known_codes_)) >= LEAST_FITTED
 
 
-def _held_out_map(similarity: SimilarityNetwork, out: Ints) -> Callable[[Ints | Tensor], NDArray[np.float32]]:
-    """Known items by their rows, or other inputs, in the map that is fitted without the classes of the rows `out`."""
+def _held_out_embedding(similarity: SimilarityNetwork, out: Ints) -> NDArray[np.float32]:
+    """(m, h) The known items with the rows `out` (m,), in the map that is fitted without their classes."""
     assert similarity.metric_ is not None
     rows, codes = similarity.pile(similarity.known_inputs_).inputs.numpy(), similarity.known_codes_
     there = ~np.isin(codes, codes[out])
     found = fit_metric(similarity.metric_, rows[there], codes[there])
-
-    def embed(given: Ints | Tensor) -> NDArray[np.float32]:
-        x = similarity.pile(given).inputs.numpy() if isinstance(given, Tensor) else rows[given]
-        return found.embed(x.astype(np.float64)).astype(np.float32)
-
-    return embed
+    return found.embed(rows[out].astype(np.float64)).astype(np.float32)
 
 
 def _teach(
