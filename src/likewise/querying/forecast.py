@@ -5,7 +5,7 @@ The next questions are worth v items each (`candidates.py`), and n (target - acc
     q = n max(target - accuracy, LEAST) / v,         range = [FASTEST q, SLOWEST q + FEW]
 
 It takes longer than q where wrong answers are asked about again or more turns out to be missing, and less where one
-answer settles several groups. With these factors four of five forecasts held that could be judged in generated problems
+answer settles several groups. The factors were set so that four of five forecasts hold in generated problems
 (`python -m benchmarks.forecast`), of 3 to 25 classes that are near or far, in one place or several.
 """
 
