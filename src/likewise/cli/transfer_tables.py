@@ -205,7 +205,7 @@ def discovery(
 def counts(
     dataset: Annotated[
         Literal["photos", "banking77", "cifar100"] | None,
-        typer.Option(help="The features whose classes are drawn; all where not given."),
+        typer.Option(help="The data set whose classes are drawn, as features; all where not given."),
     ] = None,
     kind: Annotated[
         Literal["new", "mixed"] | None,
@@ -216,8 +216,9 @@ def counts(
     data: Data = None,
     results: Results = Path("results"),
 ) -> None:
-    """How often the interval of the estimated number of classes covers the truth.
+    """Count classes, and whether the interval holds.
 
+    It says how often the interval of the estimated number covers the truth, over piles of classes that were held out.
     The features are files such as photos-lite0.npz in the data folder. An entry that has a record is not run again.
     """
     from likewise.paper.class_counts import run_counts, select_counts
@@ -233,7 +234,7 @@ def counts(
 
 
 def flips(
-    method: Annotated[Literal["kcl", "mcl"] | None, typer.Option(help="The criterion; both where not given.")] = None,
+    method: Annotated[Literal["kcl", "mcl"] | None, typer.Option(help="The method; both where not given.")] = None,
     alphabet: Annotated[
         Literal["Angelic", "Tengwar"] | None, typer.Option(help="The alphabet of Omniglot; both where not given.")
     ] = None,
@@ -241,13 +242,14 @@ def flips(
         Literal["0", "0.01", "0.03", "0.1", "similarity"] | None,
         typer.Option(help="The share of the pairs that is wrong, or as the similarity; all where not given."),
     ] = None,
-    epochs: Annotated[int, typer.Option(min=1, help="Epochs; the schedule is compressed in proportion.")] = 50,
+    epochs: Annotated[int, typer.Option(min=1, help="Epochs of each training, of a schedule compressed to them.")] = 50,
     seed: Seed = 0,
     data: Data = None,
     results: Results = Path("results"),
 ) -> None:
-    """KCL and MCL with 100 outputs, taught by the truth with wrong pairs.
+    """Teach KCL and MCL with some pairs wrong.
 
+    Both have 100 outputs, and are taught by the truth of an alphabet with a share of the pairs wrong.
     An entry that has a record is not run again.
     """
     from likewise.paper.flips import run_flips, select_flips

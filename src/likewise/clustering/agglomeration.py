@@ -153,7 +153,7 @@ def _agglomerate(spaces: Mapping[str, Space], odds: Odds, n_clusters: int, seed:
     together = [out_of_fold(candidate, odds, n_clusters, seed) for candidate in tried]
     found = combined(tried, together, odds, n_clusters)
     if again and len(odds):
-        rows = principal_rows(next(iter(spaces.values())), seed)
+        rows = next(one.geometry.rows for one in tried if isinstance(one.geometry, Means))  # of the first space
         more = list(candidates({"within": whitened_within(rows, found.posterior)}, n_clusters, seed))
         together += [out_of_fold(candidate, odds, n_clusters, seed) for candidate in more]
         found = combined(tried + more, together, odds, n_clusters)

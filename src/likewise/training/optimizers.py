@@ -5,7 +5,6 @@ from __future__ import annotations
 import inspect
 import math
 from collections.abc import Callable, Mapping
-from functools import cache
 from typing import Any
 from zlib import crc32
 
@@ -70,7 +69,6 @@ def build_optimizer(
     return optimizer
 
 
-@cache
 def uncompiled(kind: type[Any]) -> type[Any]:
     """The same optimizer, but making and stepping it does not import torch's compiler, which takes 1 to 3 seconds.
 

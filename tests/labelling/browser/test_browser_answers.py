@@ -61,8 +61,9 @@ def test_the_next_pair_does_not_wait_but_the_counter_does(serve: Serve, labeller
     ann.press("ArrowRight")  # another pair is in view, though the server has heard nothing
     assert ann.page.text_content("#answered") == "0"
     assert served.in_force() == []
-    (route,) = held
-    route.continue_()
+    while not held:  # the request is on its way
+        ann.page.wait_for_function("() => true")
+    held[0].continue_()
     ann.counted(1)
     assert len(served.in_force()) == 1
 
