@@ -1,6 +1,6 @@
 """How well forecast, estimate and end of the chooser hold: simulated people in generated problems, no real data.
 
-    python -m benchmarks.forecast --problems 12          # writes benchmarks/forecast.json; goes on where it was
+    python -m benchmarks.forecast --problems 12          # writes benchmarks/forecast.json; resumes
 
 A problem is a mixture of 3 to 25 classes, each in one to three places, near each other or far, of equal sizes or not.
 A person answers truly, or wrongly once in ten. Every ten answers before 95 % is reached, the forecast has a ratio

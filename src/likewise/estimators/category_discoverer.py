@@ -63,7 +63,7 @@ class CategoryDiscoverer(ClusterMixin, BaseEstimator):  # type: ignore[misc]
     precision : "auto" or "float32", or "bfloat16", which is faster on hardware that has it and rounds to three digits.
     verbose : whether to show progress: a bar on a terminal, else lines, at most one a second.
     on_epoch : is called with each new row of the history (a dict), for logging.
-    run : a folder, so that a killed fit goes on where it was.
+    run : a folder, so that a killed fit resumes.
 
     Attributes
     ----------
