@@ -6,7 +6,7 @@ import numpy as np
 from sklearn.datasets import make_blobs
 
 from likewise.clustering.agglomeration import Candidate
-from likewise.clustering.anchors import AnchoredOdds, anchored, group_around, judge_geometries
+from likewise.clustering.anchors import AnchoredOdds, anchored, group_around, judge_geometries, most_agreed
 from likewise.clustering.geometry import Means
 from likewise.clustering.joining import Odds
 
@@ -83,3 +83,13 @@ def test_geometries_that_find_known_classes_count_more() -> None:
     rows = np.stack([np.cos(angle), np.sin(angle)], axis=1) * np.where(codes, 1.0, 4.0)[:, None]
     prior = judge_geometries(rows, codes, 0)
     assert prior["items, k-means"] < -5 < prior["items, neighbours"] == 0
+
+
+def test_partitions_are_matched_with_the_one_that_most_agree_with() -> None:
+    """One of five has two classes in one cluster, and a fragment of another class in the cluster that is left."""
+    truth = np.repeat(np.arange(4), 10)
+    odd = np.where(truth == 3, 2, truth)
+    odd[:2] = 3
+    others = [truth, truth[::-1].copy(), (truth + 1) % 4, (truth + 2) % 4]
+    assert most_agreed([odd, *others], np.full(5, 0.2)) != 0
+    assert most_agreed([odd, *others], np.array([5.0, 0.2, 0.2, 0.2, 0.2])) == 0

@@ -37,7 +37,7 @@ from likewise.clustering.constraints import Floats, Ints
 from likewise.clustering.geometry import Means
 from likewise.clustering.joining import FIRST_WRONG, Odds
 from likewise.clustering.k_means import fit_centres
-from likewise.evaluation import accuracy, confusion, match_outputs
+from likewise.evaluation import accuracy, ari, confusion, match_outputs
 
 CERTAIN = 1e3  # log-odds of a label
 APART = -1e6  # what joining two known classes would be worth
@@ -100,16 +100,27 @@ def group_around(
     if len(odds):
         scores += [log_likelihood(out_of_fold(one, links, n_clusters, seed), links) for one in tried]
     weights = np.exp((scores - scores.max()) / LENIENCE)
-    best, n_fixed = int(weights.argmax()), int(anchors.max(initial=-1)) + 1
-    first = tried[best].posterior(links, FIRST_WRONG, n_clusters)
-    wrong = links.share_wrong(first.argmax(1)) if len(odds) else FIRST_WRONG
-    total, opinions = np.zeros_like(first), []
-    for candidate, weight in zip(tried, weights, strict=True):
-        if weight > LEAST_WEIGHT:
-            posterior = aligned(candidate.posterior(links, wrong, n_clusters), first, n_fixed)
-            total += weight * posterior
-            opinions.append(posterior.argmax(1))
-    return Grouped(total / total.sum(axis=1, keepdims=True), np.stack(opinions, axis=1), tried[best].name)
+    tried = [one for one, weight in zip(tried, weights, strict=True) if weight > LEAST_WEIGHT]
+    weights = weights[weights > LEAST_WEIGHT]
+    wrong, n_fixed = FIRST_WRONG, int(anchors.max(initial=-1)) + 1
+    if len(odds):
+        wrong = links.share_wrong(tried[int(weights.argmax())].posterior(links, wrong, n_clusters).argmax(1))
+    posteriors = [one.posterior(links, wrong, n_clusters) for one in tried]
+    middle = most_agreed([posterior.argmax(1) for posterior in posteriors], weights)
+    posteriors = [aligned(posterior, posteriors[middle], n_fixed) for posterior in posteriors]
+    total = np.tensordot(weights, posteriors, axes=1)
+    opinions = np.stack([posterior.argmax(1) for posterior in posteriors], axis=1)
+    return Grouped(total / total.sum(axis=1, keepdims=True), opinions, tried[int(weights.argmax())].name)
+
+
+def most_agreed(partitions: list[Ints], weights: Floats) -> int:
+    """The partition (n,) that the others agree with most (ARI, weighed): their clusters are matched with those of it.
+
+    Matched with a partition that has two classes in one cluster, the others would put these classes there by chance.
+    """
+    k = 1 + max(int(one.max()) for one in partitions)
+    agree = [[ari(confusion(one, other, k, k)) for other in partitions] for one in partitions]
+    return int(np.argmax(np.round(np.array(agree) @ weights, 9)))  # rounded, as equal sums may differ in the last bit
 
 
 @dataclass(frozen=True, eq=False)
