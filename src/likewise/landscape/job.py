@@ -17,8 +17,7 @@ from likewise.errors import InputError
 from likewise.evaluation import confusion, match_outputs
 from likewise.landscape.losses import FixedBatch, check_losses
 from likewise.landscape.plane import Biases, Plane, mutual_plane, random_plane, weights_of
-from likewise.storage.fingerprint import fingerprint
-from likewise.storage.records import first_difference
+from likewise.storage.records import fingerprint, first_difference
 from likewise.training import evaluating
 
 
