@@ -35,7 +35,7 @@ LEVEL = {room: level for level, rooms in enumerate(ORDER) for room in rooms}
 
 # The same for the files of a room that is built in layers; the files of every other room import in some order too.
 INSIDE = {
-    "storage": [{"atomic_files", "fingerprint", "machine"}, {"records"}, {"run_folder"}],
+    "storage": [{"atomic_files", "machine"}, {"records"}, {"run_folder"}],
     "distributed": [{"world"}, {"collectives"}, {"batch_norm"}],
     "criteria": [
         {"tables"},
@@ -44,7 +44,7 @@ INSIDE = {
         {"mcl", "kcl"},
         {"wrong_answers"},
     ],
-    "landscape": [{"plane", "surface", "losses"}, {"job", "blocks"}, {"grid"}, {"compute"}],
+    "landscape": [{"plane", "surface"}, {"job", "blocks"}, {"grid"}, {"compute"}],
 }
 
 FILES = sorted(SOURCE.rglob("*.py"))

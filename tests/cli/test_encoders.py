@@ -153,7 +153,7 @@ def test_small_images_and_named_networks_stay_as_they_are(photos: Path) -> None:
 
 
 def test_without_the_encoder_a_sentence_says_so(photos: Path, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("likewise.encoders.choice.photo_encoder_is_installed", lambda: False)
+    monkeypatch.setattr("likewise.encoders.names.photo_encoder_is_installed", lambda: False)
     arguments = ("--pairs", photos / "answers.csv", *QUICK, "--no-unlabelled", "--out", photos / "small")
     result = run("fit", photos / "photos", *arguments)
     assert result.exit_code == 0, result.output

@@ -10,7 +10,7 @@ import torch
 from PIL import Image
 
 from likewise.encoders import load_encoder
-from likewise.encoders.packages import package_folder
+from likewise.encoders.pretrained import package_folder
 from likewise.errors import InputError
 
 pytestmark = pytest.mark.filterwarnings("ignore::DeprecationWarning", "ignore::FutureWarning")

@@ -9,10 +9,10 @@ import pytest
 import torch
 from PIL import Image
 
-from likewise.encoders import fast_lite0, lite0, load_encoder
+from likewise.encoders import lite0, load_encoder
 from likewise.encoders.cache import cache_folder
+from likewise.encoders.lite0 import EfficientNetLite0
 from likewise.errors import InputError
-from likewise.networks.efficientnet_lite import EfficientNetLite0
 
 PORT = [0.17972, 0.0, 1.44036, 0.0, 0.0, 0.0, 0.0, 0.51704, 0.0, 0.07292]  # the first features of `gradient`
 LENGTH = 21.8064  # of all of them
@@ -57,7 +57,7 @@ def test_fused_layers_compute_the_same() -> None:
 def test_onnxruntime_computes_the_same(side: int, monkeypatch: pytest.MonkeyPatch) -> None:
     pixels = [np.random.default_rng(place).integers(0, 256, (3, side, side), np.uint8) for place in range(6)]
     fast = lite0.load(side).compute(pixels, torch.device("cpu"), "float32")
-    monkeypatch.setattr(fast_lite0, "is_installed", lambda name: False)
+    monkeypatch.setattr(lite0, "is_installed", lambda name: False)
     plain = lite0.load(side).compute(pixels, torch.device("cpu"), "float32")
     assert not torch.equal(fast, plain)  # or they would be of one library
     torch.testing.assert_close(fast, plain, atol=1e-4, rtol=1e-4)

@@ -10,8 +10,8 @@ import torch
 from PIL import Image
 from torch import nn
 
-from likewise.encoders import Encoder, choice
-from likewise.encoders.choice import choose_encoder
+from likewise.encoders import Encoder, names
+from likewise.encoders.names import choose_encoder
 from likewise.encoders.stream import open_encoded
 from likewise.errors import InputError
 
@@ -88,5 +88,5 @@ def test_the_encoder_that_suits(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
     assert choose_encoder("timm:x", tmp_path / "small") == ("timm:x", "")
     with pytest.raises(InputError, match="--text needs an encoder"):
         choose_encoder("none", tmp_path / "table.csv", ["a"])
-    monkeypatch.setattr(choice, "photo_encoder_is_installed", lambda: False)
-    assert choose_encoder("auto", tmp_path / "large") == (None, choice.WITHOUT)
+    monkeypatch.setattr(names, "photo_encoder_is_installed", lambda: False)
+    assert choose_encoder("auto", tmp_path / "large") == (None, names.WITHOUT)

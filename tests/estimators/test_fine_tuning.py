@@ -16,7 +16,7 @@ from likewise.encoders.last_blocks import last_blocks, with_weights
 from likewise.errors import InputError
 from likewise.estimators import encoding
 from likewise.estimators.encoding import encoder_again
-from likewise.estimators.onnx_encoded import export_encoded_onnx
+from likewise.estimators.onnx_file import export_encoded_onnx
 
 LABELS = np.arange(24) % 2
 PAIRS = Pairs.from_labels(LABELS, n=120)

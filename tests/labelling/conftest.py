@@ -15,13 +15,12 @@ from fastapi.testclient import TestClient
 from PIL import Image
 
 from likewise.labelling.api import Labelling
-from likewise.labelling.gate import Allowance
+from likewise.labelling.gate import Allowance, Doorkeeper
 from likewise.labelling.learning import Learner
 from likewise.labelling.leases import Leases
 from likewise.labelling.server import create_app
 from likewise.labelling.session import LabellingSession
 from likewise.labelling.shown_items import PictureFiles
-from likewise.labelling.tokens import Doorkeeper
 from likewise.pairs.store import create_store
 from likewise.querying import QuestionChooser
 

@@ -11,8 +11,8 @@ from tests.labelling.conftest import KEY, Place, reply
 from tests.labelling.test_api import ask, post
 
 from likewise.errors import InputError
+from likewise.labelling.gate import Doorkeeper, load_key, read_people
 from likewise.labelling.leases import Leases
-from likewise.labelling.tokens import Doorkeeper, load_key, read_people
 
 Enter = Callable[..., TestClient]
 

@@ -9,7 +9,7 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from likewise.labelling.groups import groups_now, mark_group
+from likewise.labelling.rendering import groups_now, mark_group
 from likewise.labelling.session import LabellingSession
 from likewise.labelling.shown_items import Rows
 from likewise.pairs.store import Event, create_store, in_force

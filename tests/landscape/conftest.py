@@ -9,7 +9,7 @@ import pytest
 import torch
 from torch import Tensor, nn
 
-from likewise.landscape.losses import FixedBatch
+from likewise.landscape.job import FixedBatch
 from likewise.landscape.plane import Plane
 from likewise.networks import build
 

@@ -9,8 +9,7 @@ import torch
 from torch import Tensor, nn
 
 from likewise.errors import InputError
-from likewise.landscape.job import aligned, output_order
-from likewise.landscape.losses import FixedBatch, mean_loss
+from likewise.landscape.job import FixedBatch, aligned, mean_loss, output_order
 from likewise.networks import MLP
 
 Items = Callable[..., tuple[Tensor, Tensor]]

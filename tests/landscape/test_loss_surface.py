@@ -16,8 +16,7 @@ from likewise import loss_surface
 from likewise.errors import InputError
 from likewise.landscape.compute import compute_surface, describe
 from likewise.landscape.grid import Row, RowLosses, read_part
-from likewise.landscape.job import Job, make_job
-from likewise.landscape.losses import FixedBatch
+from likewise.landscape.job import FixedBatch, Job, make_job
 from likewise.training import Interrupted
 
 Lively = Callable[..., nn.Module]

@@ -12,7 +12,7 @@ import torch
 from likewise.criteria import kcl, mcl
 from likewise.datasets import Items
 from likewise.errors import InputError
-from likewise.landscape.losses import (
+from likewise.landscape.job import (
     FixedBatch,
     answered_batches,
     chance_level,

@@ -227,7 +227,7 @@ def test_labels_that_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
         Pairs.from_labels([0.5, 1.0])
     with pytest.raises(InputError, match="n is 4, but 3 labels make 3 pairs"):
         Pairs.from_labels([0, 1, -1, 1], 4)
-    monkeypatch.setattr("likewise.pairs.known_classes.MOST_PAIRS", 5)
+    monkeypatch.setattr("likewise.pairs.pair_keys.MOST_PAIRS", 5)
     with pytest.raises(InputError, match="4 labels make 6 pairs; give n"):
         Pairs.from_labels([0, 1, 1, 1])
     assert len(Pairs.from_labels([0, 1, 1, 1], 6)) == 6

@@ -14,7 +14,7 @@ import pytest
 
 from likewise.reporting import Learner, write_learners_page
 from likewise.reporting.answers_page import write_answers_page
-from likewise.reporting.classes import ClassifiedItems
+from likewise.reporting.gallery import ClassifiedItems
 from likewise.reporting.suspects import ScoredAnswers
 
 VOID = {"meta", "img", "br"}

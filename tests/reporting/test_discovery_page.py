@@ -11,8 +11,8 @@ import pytest
 
 from likewise.evaluation import NumberOfClasses, Trust, calibration, pair_quality
 from likewise.reporting import Card
-from likewise.reporting.classes import ClassifiedItems
 from likewise.reporting.discovery_page import SimilarityQuality, write_discovery_page
+from likewise.reporting.gallery import ClassifiedItems
 
 TRUTH = np.array([1, 1, 0, 1, 0])
 CURVES = {"Similarity": [{"epoch": 1, "loss": 3.0}], "Classifier": [{"epoch": 1, "loss": 0.4}]}

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from likewise.errors import InputError
-from likewise.reporting.classes import ClassifiedItems
+from likewise.reporting.gallery import ClassifiedItems
 from likewise.reporting.labels_page import ItemLabels, write_labels_page
 
 CLASSES = ["ant", "<bee>"]

@@ -8,8 +8,7 @@ import pytest
 import torch
 from torch import Tensor, nn
 
-from likewise.supervision.semi import SemiBatch
-from likewise.supervision.vat import adversarial_direction, keeping_statistics, unit, usual_epsilon, vat
+from likewise.supervision.semi import SemiBatch, adversarial_direction, keeping_statistics, unit, usual_epsilon, vat
 
 LABELLED, B, D = 2, 5, 7
 INPUTS = torch.randn(LABELLED + B, D, generator=torch.Generator().manual_seed(0))

@@ -17,8 +17,7 @@ from likewise.pairs.posterior import infer
 from likewise.pairs.rates import AnswersByAnnotator
 from likewise.supervision import EvidenceKnowledge
 from likewise.training import Learned, Pile, Settings, hold_out, learn_answers
-from likewise.training.judging import ErrorRates, answer_loss
-from likewise.training.turns import calibrated, evidence_at_first, temperature
+from likewise.training.turns import ErrorRates, answer_loss, calibrated, evidence_at_first, temperature
 from likewise.training.witnesses import answers_one_by_one, odds_by_pairs_of_groups, rates_by_groups, weighed
 
 K = 3

@@ -22,8 +22,7 @@ from torch.func import functional_call, vmap
 from likewise.benchmarks.measure import Outcome, side_by_side
 from likewise.criteria import KCL, MCL
 from likewise.landscape.grid import RowLosses
-from likewise.landscape.job import Job, make_job
-from likewise.landscape.losses import FixedBatch
+from likewise.landscape.job import FixedBatch, Job, make_job
 from likewise.networks import build
 from likewise.storage.machine import machine
 from likewise.training.batches import channels_last

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from likewise.cli.discovery_words import introduction, outcome, similarity_in_words
 from likewise.cli.items import (
     LoadedItems,
     answer_files,
@@ -38,13 +37,14 @@ from likewise.cli.options import (
 from likewise.cli.outputs import write_csv
 from likewise.cli.predict import prediction_rows
 from likewise.cli.processes import take_part
-from likewise.cli.run import open_run
+from likewise.cli.run import class_sizes, items_in_words, next_commands, open_run, unused_outputs
 from likewise.cli.run_files import training_seconds
 from likewise.cli.teacher import (
     Images,
     Teacher,
     check_form,
     check_number,
+    ignored_labels,
     known_files,
     open_like_known,
     read_classes,
@@ -211,11 +211,12 @@ def _discover(
     import numpy as np
 
     from likewise.estimators import CategoryDiscoverer
+    from likewise.estimators.discovery_in_words import similarity_in_words
     from likewise.storage.atomic_files import open_atomically
     from likewise.storage.records import write_json
     from likewise.storage.run_folder import write_history
 
-    for line in introduction(unknown, loaded, teacher):
+    for line in _introduction(unknown, loaded, teacher):
         typer.echo(line)
     similarity = teacher.network or _learn_similarity(teacher, loaded.encoder, out, arguments)
     for line in similarity_in_words(similarity.quality_, similarity.held_out_kind_):
@@ -223,7 +224,7 @@ def _discover(
     if similarity.metric_ is not None:
         typer.echo(f"Items are compared by {similarity.metric_.in_words()}: no other map did better on known classes.")
     typer.echo(f"Looking for classes among {len(loaded.items):,} items.")
-    found = CategoryDiscoverer(
+    discoverer = CategoryDiscoverer(
         arguments["classes"],
         max_classes=arguments["max_classes"],
         mixed=arguments["mixed"] or arguments["more"],
@@ -235,19 +236,19 @@ def _discover(
         verbose=True,
         run=out / "stages",
     ).fit(loaded.X, pairs=answers)
-    model = found.classifier_
-    probabilities = found.predict_proba(loaded.X)[np.arange(len(loaded.items)), found.codes_]  # (n,)
-    names = found.classes_ if found.mixed else model.classes_
-    further = {"new": found.p_new_.astype(np.float32)} if found.mixed else None
+    model = discoverer.classifier_
+    probabilities = discoverer.predict_proba(loaded.X)[np.arange(len(loaded.items)), discoverer.codes_]  # (n,)
+    names = discoverer.classes_ if discoverer.mixed else model.classes_
+    further = {"new": discoverer.p_new_.astype(np.float32)} if discoverer.mixed else None
     with open_atomically(out / "classes.csv") as file:
-        write_csv(file, iter([prediction_rows(loaded.items, names[found.codes_], probabilities, further=further)]))
+        write_csv(file, iter([prediction_rows(loaded.items, names[discoverer.codes_], probabilities, further=further)]))
     learned = [] if teacher.network else similarity.history_
     stages = (("similarity", learned), ("classifier", model.history_))
     write_history(out / "history.csv", [{"stage": stage, **row} for stage, rows in stages for row in rows])
-    found.save(out)
-    metrics = _metrics(found, teacher, out)
+    discoverer.save(out)
+    metrics = _metrics(discoverer, teacher, out)
     write_json(out / "metrics.json", metrics)
-    for line in outcome(out, found, metrics):
+    for line in _outcome(out, discoverer, metrics):
         typer.echo(line)
 
 
@@ -280,29 +281,57 @@ def _learn_similarity(
     return learned
 
 
-def _metrics(found: CategoryDiscoverer, teacher: Teacher, out: Path) -> dict[str, Any]:
+def _metrics(discoverer: CategoryDiscoverer, teacher: Teacher, out: Path) -> dict[str, Any]:
     import numpy as np
 
-    similarity, model, known = found.similarity_, found.classifier_, teacher.known
+    similarity, model, known = discoverer.similarity_, discoverer.classifier_, teacher.known
     assert similarity is not None
-    sizes = np.bincount(found.codes_, minlength=found.n_classes_)
-    names = found.classes_ if found.mixed else model.classes_
+    sizes = np.bincount(discoverer.codes_, minlength=discoverer.n_classes_)
+    names = discoverer.classes_ if discoverer.mixed else model.classes_
     return {
         "number_of_classes": {
-            "estimate": found.number_.estimate,
-            "interval": (found.number_.low, found.number_.high),
-            "by": found.counted_by_,
-            "dominant": found.n_dominant_,  # the paper's NDC
+            "estimate": discoverer.number_.estimate,
+            "interval": (discoverer.number_.low, discoverer.number_.high),
+            "by": discoverer.counted_by_,
+            "dominant": discoverer.n_dominant_,  # the paper's NDC
         },
-        "classes_found": found.n_classes_,
+        "classes_found": discoverer.n_classes_,
         "class_sizes": dict(zip(names.tolist(), sizes.tolist(), strict=True)),
-        "known_classes": similarity.classes_.tolist() if found.mixed else None,  # those that may be in the pile
-        "known_share": found.known_share_,
+        "known_classes": similarity.classes_.tolist() if discoverer.mixed else None,  # those that may be in the pile
+        "known_share": discoverer.known_share_,
         "metric": None if similarity.metric_ is None else similarity.metric_.in_words(),
-        "unseen_auroc": None if found.novelty_ is None else found.novelty_.auroc,
+        "unseen_auroc": None if discoverer.novelty_ is None else discoverer.novelty_.auroc,
         "unused_outputs": model.unused_outputs_,
         "known": None if known is None else {"items": len(known), "classes": known.n_classes},
         "similarity": {"held_out": similarity.held_out_kind_, **dataclasses.asdict(similarity.quality_)},
-        "trust": {**dataclasses.asdict(found.trust_), "doubts": found.trust_.doubts},
+        "trust": {**dataclasses.asdict(discoverer.trust_), "doubts": discoverer.trust_.doubts},
         "seconds": training_seconds(out),
     }
+
+
+def _introduction(unknown: Path, loaded: LoadedItems, teacher: Teacher) -> Iterator[str]:
+    """What there is to look for, and to learn from."""
+    ignored = ignored_labels(unknown, loaded.items)
+    yield f"{items_in_words(unknown, loaded)} without labels" + (f"; {ignored}" if ignored else "")
+    if teacher.known is None:
+        yield f"{teacher.path}: a similarity that was learned before"
+        return
+    kind = "images" if teacher.known.inputs.ndim == 4 else "items"
+    yield f"{teacher.path}: {len(teacher.known):,} {kind} of {teacher.known.n_classes:,} known classes"
+    yield "Learning what is the same; Ctrl-C stops, and the same command resumes."
+
+
+def _outcome(out: Path, discoverer: CategoryDiscoverer, metrics: dict[str, Any]) -> Iterator[str]:
+    """The classes, how many, how sure, and what to do with them."""
+    from likewise.estimators.discovery_in_words import mixture_in_words, number_in_words, trust_in_words
+
+    model = discoverer.classifier_
+    yield f"\nFound {discoverer.n_classes_} classes{unused_outputs(model.unused_outputs_, model.n_outputs_)}:"
+    yield from class_sizes(list(metrics["class_sizes"]), metrics["class_sizes"])
+    if words := mixture_in_words(discoverer):
+        yield f"\n{words}"
+    yield f"\n{number_in_words(discoverer)}"
+    yield trust_in_words(metrics["trust"])
+    yield f"\nWrote {out} in {metrics['seconds']:.0f} seconds of training; {out / 'classes.csv'} has each item's class."
+    yield "Next:"
+    yield from next_commands(out, "discover")

@@ -44,8 +44,7 @@ def encode(
     take_part(processes)
 
     from likewise.encoders import Encoder
-    from likewise.encoders.choice import holds_texts
-    from likewise.encoders.names import PHOTO_ENCODER, text_encoder
+    from likewise.encoders.names import PHOTO_ENCODER, holds_texts, text_encoder
     from likewise.encoders.stream import open_encoded
     from likewise.storage.atomic_files import open_atomically
 

@@ -32,7 +32,7 @@ def export(
     check_file(onnx, "--onnx", (".onnx",))
 
     from likewise.estimators import export_onnx, load_classifier
-    from likewise.estimators.onnx_encoded import export_encoded_onnx
+    from likewise.estimators.onnx_file import export_encoded_onnx
 
     model = load_classifier(run)
     form, found = model.input_form_, model.naming_.columns >= 0

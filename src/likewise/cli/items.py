@@ -262,7 +262,7 @@ def encoder_to_learn(
 
     Where a network, another size or grey images are asked for, `auto` leaves images as they are.
     """
-    from likewise.encoders.choice import choose_encoder, holds_texts
+    from likewise.encoders.names import choose_encoder, holds_texts
 
     small = network is not None or grey or size != 32
     if encoder == "auto" and small and not text and not holds_texts(items):

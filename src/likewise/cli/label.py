@@ -23,8 +23,8 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
+    from likewise.labelling.gate import Doorkeeper
     from likewise.labelling.shown_items import ShownItems
-    from likewise.labelling.tokens import Doorkeeper
 
 EVERYWHERE = ("0.0.0.0", "::", "")  # all addresses of this machine
 
@@ -86,10 +86,10 @@ def label(
     _check_installed()
     from likewise.encoders.cache import cache_folder
     from likewise.labelling.api import Labelling
+    from likewise.labelling.gate import Doorkeeper, check_people, load_key, read_people
     from likewise.labelling.learning import Learner
     from likewise.labelling.server import create_app
     from likewise.labelling.session import LabellingSession
-    from likewise.labelling.tokens import Doorkeeper, check_people, load_key, read_people
     from likewise.pairs.store import create_store
     from likewise.querying import QuestionChooser
 

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from torch import nn
 
     from likewise.landscape import Surface
-    from likewise.landscape.losses import FixedBatch
+    from likewise.landscape.job import FixedBatch
 
 PICTURES = (".png", ".svg", ".pdf", ".html")
 
@@ -136,7 +136,7 @@ def _fitted(
     """Runs of `fit`, on the answers of the first."""
     from likewise.estimators import PairClassifier
     from likewise.estimators.inputs import of_unit_length
-    from likewise.landscape.losses import answered_batches
+    from likewise.landscape.job import answered_batches
 
     fits = [require_fit(run) for run in runs]
     models = [PairClassifier.load(run) for run in runs]

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from likewise.pairs import Pairs
-    from likewise.reporting.previews import Previews
+    from likewise.reporting.gallery import Previews
 
 
 def report(
@@ -86,7 +86,7 @@ def _previews(path: Path, loaded: LoadedItems, columns: Sequence[str]) -> Previe
     """What to show of each item: its text, its photo as it is in the file, or by default what the model takes."""
     from likewise.datasets import load_arrays
     from likewise.datasets.texts import load_texts
-    from likewise.reporting.previews import FilePreviews, SomePreviews, TensorPreviews
+    from likewise.reporting.gallery import FilePreviews, SomePreviews, TensorPreviews
 
     if loaded.encoder is not None and loaded.encoder.facts["takes"] == "texts":
         texts = load_texts(path, columns)

@@ -229,7 +229,7 @@ def training_seconds(run: Path) -> float:
 
 def items_sha256(items: Items) -> str:
     from likewise.datasets import in_pieces
-    from likewise.storage.fingerprint import fingerprint
+    from likewise.storage.records import fingerprint
 
     form = repr((items.inputs[:1].numpy().dtype.str, tuple(items.inputs.shape), items.columns))
     pieces = (piece.numpy() for piece in in_pieces(items.inputs))
@@ -238,7 +238,7 @@ def items_sha256(items: Items) -> str:
 
 def answers_sha256(answers: Pairs | LargeAnswers) -> str:
     from likewise.pairs import Pairs
-    from likewise.storage.fingerprint import fingerprint
+    from likewise.storage.records import fingerprint
 
     parts: list[NDArray[Any] | str] = []
     for pairs in (answers,) if isinstance(answers, Pairs) else (answers.sample, answers.held_out):
@@ -252,7 +252,7 @@ def answers_sha256(answers: Pairs | LargeAnswers) -> str:
 
 def stamp(paths: Iterable[Path]) -> str:
     """The names, sizes and times of files."""
-    from likewise.storage.fingerprint import fingerprint
+    from likewise.storage.records import fingerprint
 
     states = ((path, path.stat()) for path in paths)
     return fingerprint(f"{path}\n{state.st_size}\n{state.st_mtime_ns}\n" for path, state in states)
@@ -309,7 +309,7 @@ def read_answers(run: Path, fit: Fit) -> SavedAnswers:
 
 
 def labels_sha256(told: LabelledItems) -> str:
-    from likewise.storage.fingerprint import fingerprint
+    from likewise.storage.records import fingerprint
 
     return fingerprint([told.positions, "\n".join(told.labels.tolist())])
 

@@ -13,9 +13,17 @@ from PIL import Image
 from torch import Tensor, nn
 
 from likewise.datasets.images import UnreadableImage, read_picture
-from likewise.encoders.packages import is_installed, package, package_version
 from likewise.encoders.photos import checked_width
-from likewise.encoders.pretrained import Precision, Pretrained, UnusableItem, run_network, weights_sha256
+from likewise.encoders.pretrained import (
+    Precision,
+    Pretrained,
+    UnusableItem,
+    is_installed,
+    package,
+    package_version,
+    run_network,
+    weights_sha256,
+)
 from likewise.encoders.texts import plain_text
 from likewise.errors import InputError
 

@@ -21,11 +21,11 @@ from torch import Tensor, nn
 
 from likewise.encoders.encode import THREADS, encode, item_content
 from likewise.encoders.encoder import Encoder
+from likewise.encoders.lite0 import EfficientNetLite0
 from likewise.encoders.photos import PhotoNetwork
 from likewise.encoders.pretrained import Precision, Pretrained, UnusableItem, run_network
 from likewise.encoders.texts import padded
 from likewise.errors import InputError
-from likewise.networks.efficientnet_lite import EfficientNetLite0
 from likewise.storage.run_folder import stored
 
 LITE0_BLOCKS = 3  # of 16, and the head

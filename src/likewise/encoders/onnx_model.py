@@ -13,9 +13,8 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from likewise.encoders.packages import package, package_version
 from likewise.encoders.photos import IMAGENET_MEAN, IMAGENET_STD, PhotoForm, checked_width
-from likewise.encoders.pretrained import Precision, Pretrained
+from likewise.encoders.pretrained import Precision, Pretrained, package, package_version
 from likewise.encoders.texts import plain_text
 from likewise.errors import InputError
 

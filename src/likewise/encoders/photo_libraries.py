@@ -13,9 +13,8 @@ from typing import Any
 
 from torch import nn
 
-from likewise.encoders.packages import package, package_version
 from likewise.encoders.photos import PhotoForm, photo_encoder
-from likewise.encoders.pretrained import Pretrained
+from likewise.encoders.pretrained import Pretrained, package, package_version
 from likewise.errors import InputError
 
 

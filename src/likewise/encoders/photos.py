@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import io
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, replace
 from functools import partial
 from typing import Any, Literal, cast
@@ -15,7 +15,6 @@ from PIL import Image
 from torch import Tensor, nn
 
 from likewise.datasets.images import UnreadableImage, read_picture
-from likewise.encoders.fast_lite0 import lite0_runner
 from likewise.encoders.pretrained import Precision, Pretrained, UnusableItem, run_network, weights_sha256
 from likewise.errors import InputError
 
@@ -39,6 +38,9 @@ VIEWS = (  # where the crop lies, across and down, and whether it is flipped; th
     (1.0, 0.0, True),
     (0.0, 1.0, False),
 )
+
+Run = Callable[[NDArray[np.uint8]], NDArray[np.float32]]  # bytes (b, 3, H, W) to features (b, d)
+Accelerate = Callable[[nn.Module, Tensor, Tensor], Run | None]  # a network after `pixels * scale - shift`
 
 
 @dataclass(frozen=True)
@@ -116,14 +118,21 @@ class PhotoNetwork(nn.Module):
 
 
 def photo_encoder(
-    name: str, network: nn.Module, form: PhotoForm, *, version: str, sha256: str = "", convolutional: bool = True
+    name: str,
+    network: nn.Module,
+    form: PhotoForm,
+    *,
+    version: str,
+    sha256: str = "",
+    convolutional: bool = True,
+    accelerate: Accelerate | None = None,
 ) -> Pretrained:
     """An encoder of photos out of a network on normalised images (b, 3, size, size)."""
     whole = PhotoNetwork(network, form).eval().requires_grad_(False)
     if convolutional:  # twice as fast on a CPU
         whole.to(memory_format=torch.channels_last)  # type: ignore[call-overload]
 
-    fast = lite0_runner(network, whole.scale, whole.shift)
+    fast = accelerate(network, whole.scale, whole.shift) if accelerate else None
 
     def compute(prepared: Sequence[NDArray[np.uint8]], device: torch.device, precision: Precision) -> Tensor:
         pixels = np.stack(prepared)
@@ -151,7 +160,12 @@ def photo_encoder(
         compute=compute,
         network=whole,
         with_network=lambda other: photo_encoder(
-            name, cast(PhotoNetwork, other).network, form, version=version, convolutional=convolutional
+            name,
+            cast(PhotoNetwork, other).network,
+            form,
+            version=version,
+            convolutional=convolutional,
+            accelerate=accelerate,
         ),
         view=lambda number: replace(
             made, prepare=partial(form.prepare, view=number), preprocessing=form.facts | {"view": number}

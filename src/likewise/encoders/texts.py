@@ -11,8 +11,7 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from likewise.encoders.packages import package
-from likewise.encoders.pretrained import Precision, Pretrained, UnusableItem, run_network, weights_sha256
+from likewise.encoders.pretrained import Precision, Pretrained, UnusableItem, package, run_network, weights_sha256
 from likewise.errors import InputError
 
 EMPTY = "it is empty"

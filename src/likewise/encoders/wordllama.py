@@ -5,8 +5,7 @@ from __future__ import annotations
 from safetensors.torch import load_file
 from torch import Tensor, nn
 
-from likewise.encoders.packages import file_of, package_folder, package_version
-from likewise.encoders.pretrained import Pretrained
+from likewise.encoders.pretrained import Pretrained, file_of, package_folder, package_version
 from likewise.encoders.texts import token_encoder
 from likewise.errors import InputError
 

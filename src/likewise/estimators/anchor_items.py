@@ -21,32 +21,32 @@ if TYPE_CHECKING:
 NEW = "new"  # what an item is called that is of no class
 
 
-def anchor_items(found: CategoryDiscoverer, inputs: Tensor) -> tuple[Tensor, NDArray[np.int64]]:
+def anchor_items(discoverer: CategoryDiscoverer, inputs: Tensor) -> tuple[Tensor, NDArray[np.int64]]:
     """Up to 4,000 items of the pile, and in a mixed one of the known items, with the places of their classes."""
-    codes, items = found.codes_, inputs
-    if found.mixed:
-        assert found.similarity_ is not None
-        items = torch.cat([found.similarity_.known_inputs_, inputs])
-        codes = np.concatenate([found.similarity_.known_codes_, codes])
-    some = sample_of_each_class(codes, MOST_KEPT, found.seed_)
+    codes, items = discoverer.codes_, inputs
+    if discoverer.mixed:
+        assert discoverer.similarity_ is not None
+        items = torch.cat([discoverer.similarity_.known_inputs_, inputs])
+        codes = np.concatenate([discoverer.similarity_.known_codes_, codes])
+    some = sample_of_each_class(codes, MOST_KEPT, discoverer.seed_)
     return items[torch.from_numpy(some)], codes[some]
 
 
-def novelty_of(found: CategoryDiscoverer) -> Novelty | None:
+def novelty_of(discoverer: CategoryDiscoverer) -> Novelty | None:
     """How to tell items of no class that is known or found; None without angles, or with a similarity of one's own."""
-    if found.similarity_ is None or found.similarity_.head != "cosine":
+    if discoverer.similarity_ is None or discoverer.similarity_.head != "cosine":
         return None
-    return Novelty.fit(_embedded(found.similarity_, found.anchors_), found.anchor_codes_)
+    return Novelty.fit(_embedded(discoverer.similarity_, discoverer.anchors_), discoverer.anchor_codes_)
 
 
-def p_unseen(found: CategoryDiscoverer, X: Any) -> NDArray[np.float64]:
+def p_unseen(discoverer: CategoryDiscoverer, X: Any) -> NDArray[np.float64]:
     """The probability (n,) that an item is of none of the classes; 0 where nothing tells."""
-    similarity = found.similarity_
-    if similarity is None or found.novelty_ is None:
+    similarity = discoverer.similarity_
+    if similarity is None or discoverer.novelty_ is None:
         return np.zeros(len(X))
-    inputs = found.classifier_._inputs(X, reset=False)  # which knows the columns of the pile
-    z, anchors = (_embedded(similarity, each) for each in (inputs, found.anchors_))
-    return found.novelty_.probability(nearness(z, anchors))
+    inputs = discoverer.classifier_._inputs(X, reset=False)  # which knows the columns of the pile
+    z, anchors = (_embedded(similarity, each) for each in (inputs, discoverer.anchors_))
+    return discoverer.novelty_.probability(nearness(z, anchors))
 
 
 def with_unseen(labels: NDArray[Any], p_new: NDArray[np.float64]) -> NDArray[Any]:
@@ -62,25 +62,25 @@ def with_unseen(labels: NDArray[Any], p_new: NDArray[np.float64]) -> NDArray[Any
     return np.where(unseen, -1 if numbers else NEW, labels if numbers else labels.astype(str))
 
 
-def similarity_after(found: CategoryDiscoverer) -> SimilarityNetwork:
+def similarity_after(discoverer: CategoryDiscoverer) -> SimilarityNetwork:
     """The similarity, for which all classes that were known or found are known."""
-    if found.similarity_ is None:
+    if discoverer.similarity_ is None:
         raise InputError("A similarity of your own is not kept with its items; fit both piles together.")
-    similarity = copy.copy(found.similarity_)
-    similarity.known_inputs_, similarity.known_codes_ = found.anchors_, found.anchor_codes_
-    similarity.classes_ = found.classes_
+    similarity = copy.copy(discoverer.similarity_)
+    similarity.known_inputs_, similarity.known_codes_ = discoverer.anchors_, discoverer.anchor_codes_
+    similarity.classes_ = discoverer.classes_
     return similarity
 
 
-def nearest_known(found: CategoryDiscoverer) -> list[tuple[Any, Any, float]]:
+def nearest_known(discoverer: CategoryDiscoverer) -> list[tuple[Any, Any, float]]:
     """Each new class of a mixed pile, the known class nearest to it, and the cosine of their mean directions."""
-    if not found.mixed or found.similarity_ is None:
+    if not discoverer.mixed or discoverer.similarity_ is None:
         return []
-    z = _embedded(found.similarity_, found.anchors_)
-    means = np.stack([z[found.anchor_codes_ == code].mean(axis=0) for code in range(found.n_classes_)])
+    z = _embedded(discoverer.similarity_, discoverer.anchors_)
+    means = np.stack([z[discoverer.anchor_codes_ == code].mean(axis=0) for code in range(discoverer.n_classes_)])
     means /= np.maximum(np.linalg.norm(means, axis=1, keepdims=True), 1e-12)
-    n_known = len(found.similarity_.classes_)
-    alike, names = means[n_known:] @ means[:n_known].T, found.classes_.tolist()
+    n_known = len(discoverer.similarity_.classes_)
+    alike, names = means[n_known:] @ means[:n_known].T, discoverer.classes_.tolist()
     return [(names[n_known + k], names[row.argmax()], float(row.max())) for k, row in enumerate(alike)]
 
 

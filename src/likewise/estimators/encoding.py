@@ -16,10 +16,9 @@ from torch import Tensor
 
 from likewise.datasets import ArrayOnDisk, ImagesOnDisk
 from likewise.encoders import NAMES, PHOTO_ENCODER, Encoder
-from likewise.encoders.choice import WITHOUT, are_photos, spread
 from likewise.encoders.encoder import as_items
 from likewise.encoders.last_blocks import Weights, last_blocks, with_weights
-from likewise.encoders.names import Chosen, photo_encoder_is_installed
+from likewise.encoders.names import WITHOUT, Chosen, are_photos, photo_encoder_is_installed, spread
 from likewise.errors import InputError
 from likewise.estimators.task import Task, items_checksum
 from likewise.pairs import paths_of

@@ -43,30 +43,30 @@ RECORD: dict[str, Any] = {
 }
 
 
-def write_discoverer(folder: Path, found: CategoryDiscoverer) -> None:
+def write_discoverer(folder: Path, discoverer: CategoryDiscoverer) -> None:
     """Write the classifier, the similarity network if there is one, and then what was found with them."""
-    found.classifier_.save(folder)
-    if found.similarity_ is not None:
-        found.similarity_.save(folder / SIMILARITY)
-    digest = write_tensors(folder / ANCHORS, {"inputs": found.anchors_})
+    discoverer.classifier_.save(folder)
+    if discoverer.similarity_ is not None:
+        discoverer.similarity_.save(folder / SIMILARITY)
+    digest = write_tensors(folder / ANCHORS, {"inputs": discoverer.anchors_})
     write_json(
         folder / NAME,
         {
             "format": FORMAT,
             "likewise": __version__,
-            "parameters": plain_parameters(found),
-            "codes": found.codes_,
-            "classes": found.classes_,
-            "outputs": found.outputs_,
-            "p_new": found.p_new_,
-            "known_share": found.known_share_,
-            "novelty": None if found.novelty_ is None else dataclasses.asdict(found.novelty_),
-            "anchors": {"codes": found.anchor_codes_, "sha256": digest},
-            "number": dataclasses.asdict(found.number_),
-            "dominant": found.n_dominant_,
-            "trust": dataclasses.asdict(found.trust_),
-            "similarity": found.similarity_ is not None,
-            "seed": found.seed_,
+            "parameters": plain_parameters(discoverer),
+            "codes": discoverer.codes_,
+            "classes": discoverer.classes_,
+            "outputs": discoverer.outputs_,
+            "p_new": discoverer.p_new_,
+            "known_share": discoverer.known_share_,
+            "novelty": None if discoverer.novelty_ is None else dataclasses.asdict(discoverer.novelty_),
+            "anchors": {"codes": discoverer.anchor_codes_, "sha256": digest},
+            "number": dataclasses.asdict(discoverer.number_),
+            "dominant": discoverer.n_dominant_,
+            "trust": dataclasses.asdict(discoverer.trust_),
+            "similarity": discoverer.similarity_ is not None,
+            "seed": discoverer.seed_,
         },
     )
 

@@ -25,8 +25,7 @@ from likewise.estimators.network_classifier import STEPS, NetworkClassifier
 from likewise.estimators.starting_network import Network
 from likewise.estimators.task import checksum, items_checksum
 from likewise.storage.records import Form
-from likewise.supervision.semi import Method, find_method
-from likewise.supervision.vat import usual_epsilon
+from likewise.supervision.semi import Method, find_method, usual_epsilon
 from likewise.training import LEAST_STEPS, Augment, Evaluate, OnEpoch, Pile, Settings, learn_few_labels
 from likewise.training.settings import Precision
 from likewise.unknown import UNKNOWN

@@ -19,7 +19,7 @@ from likewise.errors import InputError
 from likewise.estimators.wrong_answers import Noise, is_by_annotator
 from likewise.pairs import Ids, LargeAnswers, Pairs, PairTarget, answers_about
 from likewise.pairs.random_numbers import without_random_numbers
-from likewise.storage.fingerprint import fingerprint
+from likewise.storage.records import fingerprint
 from likewise.supervision import AnswerKnowledge, ClosureKnowledge, EvidenceKnowledge, Known, LabelKnowledge
 from likewise.training import hold_out
 from likewise.training.turns import evidence_at_first

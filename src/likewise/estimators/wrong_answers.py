@@ -23,8 +23,7 @@ from likewise.pairs import Pairs, Posterior
 from likewise.pairs.credible import credible_facts
 from likewise.pairs.rates import PRIOR_ANSWERS, PRIOR_WRONG
 from likewise.training.answers import Turns
-from likewise.training.judging import ErrorRates
-from likewise.training.turns import judge_answers
+from likewise.training.turns import ErrorRates, judge_answers
 
 Noise = float | Literal["auto", "annotators", "confusion", "learn"]
 WORDS = ("auto", "annotators", "confusion", "learn")

@@ -15,19 +15,19 @@ from fastapi.security import APIKeyCookie
 
 from likewise import __version__
 from likewise.labelling import messages
-from likewise.labelling.gate import Allowance
-from likewise.labelling.groups import (
+from likewise.labelling.gate import Allowance, Doorkeeper
+from likewise.labelling.learning import Learner
+from likewise.labelling.rendering import (
     GroupNow,
+    Renderer,
     answers_per_minute,
+    as_number,
     groups_now,
     mark_group,
     pairs_between,
     progress_now,
 )
-from likewise.labelling.learning import Learner
-from likewise.labelling.rendering import Renderer, as_number
 from likewise.labelling.session import LabellingSession, ordered
-from likewise.labelling.tokens import Doorkeeper
 from likewise.pairs.database import Answer
 from likewise.pairs.store import Event
 

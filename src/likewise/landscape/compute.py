@@ -15,8 +15,7 @@ from torch import Tensor, nn
 from likewise.datasets import DataSet, Items, load
 from likewise.errors import InputError
 from likewise.landscape.grid import Part, compute_rows, refuse_earlier_version
-from likewise.landscape.job import BatchNorm, Job, Span, make_job
-from likewise.landscape.losses import LOSSES, FixedBatch, chance_level, labelled_batches
+from likewise.landscape.job import LOSSES, BatchNorm, FixedBatch, Job, Span, chance_level, labelled_batches, make_job
 from likewise.landscape.plane import Biases
 from likewise.landscape.surface import Surface
 from likewise.networks import build

@@ -30,8 +30,7 @@ from torch.nn.modules.batchnorm import _BatchNorm
 
 from likewise.errors import InputError
 from likewise.landscape.blocks import BlockNetwork
-from likewise.landscape.job import Axis, Job
-from likewise.landscape.losses import FixedBatch, loss_sum
+from likewise.landscape.job import Axis, FixedBatch, Job, loss_sum
 from likewise.landscape.plane import Plane
 from likewise.landscape.surface import Floats
 from likewise.storage.atomic_files import open_atomically

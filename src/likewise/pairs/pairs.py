@@ -17,8 +17,7 @@ from likewise.pairs.annotators import counted, reliability
 from likewise.pairs.closure import Closure, close, same_and_different
 from likewise.pairs.columns import Source, item_ids, lookup
 from likewise.pairs.contradictions import Contradiction, Repair, find_contradictions, repair
-from likewise.pairs.known_classes import label_pairs, matrix_pairs
-from likewise.pairs.pair_keys import occurring, positions_among
+from likewise.pairs.pair_keys import label_pairs, matrix_pairs, occurring, positions_among
 from likewise.pairs.posterior import Posterior, infer
 from likewise.pairs.target import PairTarget
 

@@ -9,11 +9,10 @@ from likewise.paper.ablation import ablation_section
 from likewise.paper.answers_section import answers_section
 from likewise.paper.class_counts import counts_section
 from likewise.paper.discovery import discovery_section
-from likewise.paper.eci_pp_section import eci_pp_section
 from likewise.paper.flips import flips_section
 from likewise.paper.landscape import landscape_section
 from likewise.paper.noise_section import noise_section
-from likewise.paper.spherepair_section import spherepair_section
+from likewise.paper.peer_sections import eci_pp_section, spherepair_section
 from likewise.paper.table1 import table1_section
 from likewise.paper.table4 import table4_section
 from likewise.paper.transfer import table2_section, table3_section

@@ -12,11 +12,10 @@ import numpy as np
 from likewise.errors import InputError
 from likewise.estimators import SemiSupervisedClassifier
 from likewise.evaluation import confusion
-from likewise.reporting.classes import ClassifiedItems, class_table
 from likewise.reporting.confusion_matrix import Matrix, confusion_matrix
 from likewise.reporting.curves import History, held_out_section
+from likewise.reporting.gallery import ClassifiedItems, Preview, class_table
 from likewise.reporting.page import Card, Report, certainty, share_card, write_page
-from likewise.reporting.previews import Preview
 
 MOST_SUSPECTS = 24
 

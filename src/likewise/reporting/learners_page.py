@@ -10,19 +10,22 @@ from typing import NamedTuple
 import numpy as np
 
 from likewise.errors import InputError
-from likewise.reporting.classes import (
+from likewise.reporting.confusion_matrix import class_name, confusion_matrix, output_order
+from likewise.reporting.curves import learners_section
+from likewise.reporting.drawing import learner_colour
+from likewise.reporting.gallery import (
     MOST_CLASSES,
     ClassRow,
     ClassTable,
     Entry,
+    Preview,
+    Previews,
+    check_previews,
     entries_per_side,
     most_and_least_certain,
+    preview,
 )
-from likewise.reporting.confusion_matrix import class_name, confusion_matrix, output_order
-from likewise.reporting.curves import learners_section
-from likewise.reporting.drawing import learner_colour
 from likewise.reporting.page import Card, count, write_page
-from likewise.reporting.previews import Preview, Previews, check_previews, preview
 
 MOST_DISAGREEMENTS = 36  # items shown where learners differ
 SCORE_NAMES = {"nmi": "NMI", "ari": "ARI", "pair_f1": "pair F1"}

@@ -14,12 +14,11 @@ from likewise.estimators.semi_supervised import is_labelled
 from likewise.pairs import Ids, Pairs, PairTarget, answers_about, paths_of
 from likewise.pairs.target import own_ids
 from likewise.reporting.answers_page import report_answers
-from likewise.reporting.classes import ClassifiedItems
 from likewise.reporting.confusion_matrix import Comparison, compare_with_labels
 from likewise.reporting.discovery_page import report_discovery
+from likewise.reporting.gallery import ClassifiedItems, Previews, previews_of
 from likewise.reporting.labels_page import ItemLabels, report_labels
 from likewise.reporting.page import Report
-from likewise.reporting.previews import Previews, previews_of
 
 
 def report(

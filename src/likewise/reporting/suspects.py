@@ -22,9 +22,8 @@ from likewise.pairs.credible import (
     verdict_on,
     wrong_in_words,
 )
-from likewise.reporting.classes import ClassifiedItems, check_shares
+from likewise.reporting.gallery import ClassifiedItems, Preview, check_shares
 from likewise.reporting.page import certainty
-from likewise.reporting.previews import Preview
 
 MOST_CONTRADICTED = 24  # answers shown where only the model speaks against them
 MOST_ANNOTATORS = 50

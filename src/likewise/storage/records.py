@@ -1,14 +1,16 @@
-"""JSON records: written whole, and checked for their form before anything is built from them."""
+"""JSON records: written whole, and checked for their form before anything is built from them. And fingerprints."""
 
 from __future__ import annotations
 
+import hashlib
 import json
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from likewise.errors import InputError
 from likewise.storage.atomic_files import write_atomically
@@ -116,3 +118,20 @@ def _is(value: Any, kind: Any) -> bool:
     if kind is float:
         return isinstance(value, int | float) and not isinstance(value, bool)
     return isinstance(value, kind) and (kind is bool or not isinstance(value, bool))
+
+
+def fingerprint(parts: Iterable[NDArray[Any] | str]) -> str:
+    """SHA-256 of the bytes of arrays and texts, in order; an array may come in pieces of any length.
+
+    >>> fingerprint([np.arange(4), "a"]) == fingerprint([np.arange(2), np.arange(2, 4), "a"])
+    True
+    >>> fingerprint([np.arange(4)]) == fingerprint([np.arange(5)])
+    False
+    """
+    digest = hashlib.sha256()
+    for part in parts:
+        if isinstance(part, str):
+            digest.update(part.encode(errors="surrogateescape"))
+        else:
+            digest.update(np.ascontiguousarray(part).reshape(-1).view(np.uint8).data)
+    return digest.hexdigest()

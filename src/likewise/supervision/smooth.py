@@ -9,7 +9,7 @@ of these surroundings, and items are to be sure of their class, with all classes
 
 n(i) is a random one of the nearest items of i, where these are known: most are of one class, so that their MCL counts
 as if somebody had said so who is wrong 5 times in a hundred. r_i is the change of length `radius` that upsets item i
-most (see semi/vat.py). The weights of the terms without neighbours are those of IMSAT (Hu et al., 2017), which learns
+most (`vat` in semi.py). The weights of the terms without neighbours are those of IMSAT (Hu et al., 2017), which learns
 from the last two of them alone.
 """
 
@@ -21,8 +21,7 @@ from collections.abc import Callable
 from torch import Tensor, nn
 
 from likewise.supervision.answers import AnsweredBatch, Known, answers_objective
-from likewise.supervision.semi import SemiBatch
-from likewise.supervision.vat import keeping_statistics, roughness
+from likewise.supervision.semi import SemiBatch, keeping_statistics, roughness
 
 INFORMATION, IN_USE = 0.1, 4.0
 NEIGHBOURS, DOUBT = 0.3, 0.05

@@ -7,7 +7,6 @@ from likewise.training.batches import Augment, Batch, Batches, LoaderBatches, Te
 from likewise.training.discovery import learn_consensus, mean_probabilities, prototype_classifier
 from likewise.training.few_labels import FewLabelsLearned, learn_few_labels
 from likewise.training.holding_out import hold_out
-from likewise.training.judging import answer_loss
 from likewise.training.labelled import Measurement, measure, train_labelled
 from likewise.training.loop import Evaluate, OnEpoch, TrainingResult, train
 from likewise.training.optimizers import MakeOptimizer
@@ -18,6 +17,7 @@ from likewise.training.predict import evaluating, features_of, predict_logits
 from likewise.training.settings import Settings
 from likewise.training.similarity import EmbeddedPile, embed_pile, quarter_turns, train_similarity
 from likewise.training.stopping import Diverged, Interrupted
+from likewise.training.turns import answer_loss
 
 __all__ = [
     "LEAST_STEPS",

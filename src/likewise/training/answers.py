@@ -41,17 +41,26 @@ from likewise.supervision import (
     smooth_objective,
 )
 from likewise.training.batches import Order
-from likewise.training.confusion import learn_confusion
 from likewise.training.discovery import prototype_layer
 from likewise.training.grouping import Grouping, GroupOrder, group_items, items_to_look_at, seen_by
-from likewise.training.judging import ErrorRates, answer_loss, held_out_scores, inner, judged, rate_of
 from likewise.training.loop import OnEpoch, train
 from likewise.training.neighbourhood import Neighbourhood, room_for
 from likewise.training.orders import LEAST_STEPS, AnswerOrder
 from likewise.training.pile import Pile
 from likewise.training.precision import Objective
 from likewise.training.settings import Settings
-from likewise.training.turns import Judgement, known_by_answers, learn_in_turns
+from likewise.training.turns import (
+    ErrorRates,
+    Judgement,
+    answer_loss,
+    held_out_losses,
+    held_out_scores,
+    inner,
+    known_by_answers,
+    learn_confusion,
+    learn_in_turns,
+    rate_of,
+)
 
 GROUP_STEPS, STEPS = 400, 640  # of a round of groups, and of the other stages, at least
 VISITS_OF_STARTS, VISITS = 10, 4  # at least: of answered items in a start, and of answers in the unlabelled stage
@@ -146,7 +155,9 @@ class Learner:
         """How far held-out answers speak for the new network, in standard errors; 0 where there are none."""
         if len(self.held_out) < 2:
             return 0.0
-        before, after = (judged(model, self.pile, self.held_out, self.flip, self.rates) for model in (old, new))
+        before, after = (
+            held_out_losses(model, self.pile, self.held_out, self.flip, self.rates) for model in (old, new)
+        )
         change = before - after
         error = change.std(ddof=1) / np.sqrt(len(change))
         return agreed(float(change.mean() / max(error, 1e-12)))

@@ -21,11 +21,11 @@ from likewise.datasets import to_unit_length
 from likewise.pairs import Pairs
 from likewise.supervision import Known, answers_objective
 from likewise.training.answers import Learner
-from likewise.training.judging import ErrorRates
 from likewise.training.loop import OnEpoch
 from likewise.training.orders import AnswerOrder
 from likewise.training.pile import Pile
 from likewise.training.settings import Settings
+from likewise.training.turns import ErrorRates
 
 RATE = 0.02  # of the learning rate
 VISITS, LEAST, MOST = 10, 100, 1000  # of each item; steps at least and at most

@@ -47,9 +47,10 @@ def _hold_out_answers(pairs: Pairs, wanted: int, random: np.random.Generator) ->
         rows = np.flatnonzero(kind & (pairs.weight > 0) & (pairs.left != pairs.right))
         chosen[random.permutation(rows)[: round(wanted * len(rows) / max((pairs.weight > 0).sum(), 1))]] = True
     while True:  # more than once where answers contradict each other: one that goes back may join what was apart
-        implied = ~np.isnan(pairs.select(~chosen).closure().answers_about(pairs.left[chosen], pairs.right[chosen]))
+        kept = pairs.select(~chosen)
+        implied = ~np.isnan(kept.closure().answers_about(pairs.left[chosen], pairs.right[chosen]))
         if not implied.any():
-            return Split(pairs.select(~chosen), pairs.select(chosen))
+            return Split(kept, pairs.select(chosen))
         chosen[chosen] = ~implied
 
 

@@ -11,10 +11,11 @@ pair (`joint=False`) the network learns from the answers themselves, each weighe
 from __future__ import annotations
 
 import copy
+import math
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 import numpy as np
 import torch
@@ -23,14 +24,23 @@ from scipy.optimize import minimize_scalar
 from scipy.special import softmax
 from torch import nn
 
+from likewise.criteria import evidence_mcl, flipped_mcl, mcl
 from likewise.distributed import agreed, from_first
 from likewise.pairs import Pairs, Posterior, credibility, evidence
 from likewise.pairs.posterior import infer
 from likewise.pairs.rates import PRIOR_ANSWERS, PRIOR_WRONG
-from likewise.supervision import AnswerKnowledge, EvidenceKnowledge, Known
+from likewise.supervision import (
+    AnsweringNetwork,
+    AnswerKnowledge,
+    ConfusedNetwork,
+    EvidenceKnowledge,
+    Known,
+    confusion_objective,
+)
 from likewise.training.grouping import Grouping, among, items_to_look_at
-from likewise.training.judging import ErrorRates, answer_loss, inner
+from likewise.training.orders import AnswerOrder
 from likewise.training.pile import Pile
+from likewise.training.precision import Objective
 
 if TYPE_CHECKING:
     from likewise.training.answers import Learner, Stage
@@ -46,6 +56,74 @@ MOST_ANSWERS = 20_000  # that tell it
 FEWEST_TO_CALIBRATE = 30  # held-out answers
 MOST_JUDGED = 200_000  # answers that are judged together before a random start
 CHANCE = 2.0  # standard errors
+ANSWERS = 2**18  # whose losses are computed at once
+LEAST_DOUBT = 0.05  # in every held-out answer: one that a network denies for sure must not outweigh all others
+STEPS, VISITS = 640, 4  # of the confusion stage, at least: steps, and visits of each answer
+
+
+class ErrorRates(NamedTuple):
+    """How often each annotator is wrong, (A,) each."""
+
+    false_different: NDArray[np.float64]
+    false_same: NDArray[np.float64]
+
+
+def rate_of(network: nn.Module, flip: float | None) -> float:
+    """The rate of wrong answers that a network has learned, or the given one."""
+    return float(network.flip.detach()) if isinstance(network, AnsweringNetwork) else float(flip or 0.0)
+
+
+def answer_loss(
+    network: nn.Module, pile: Pile, pairs: Pairs, flip: float | None = 0.0, *, evidence: bool = False
+) -> tuple[float, float]:
+    """The mean MCL of answers, and the share of them that the network denies."""
+    losses, denied = answer_losses(network, pile, pairs, flip, evidence)
+    return float(np.average(losses, weights=pairs.weight)), float(denied[pairs.weight > 0].mean())
+
+
+def answer_losses(
+    network: nn.Module, pile: Pile, pairs: Pairs, flip: float | None = 0.0, evidence: bool = False
+) -> tuple[NDArray[np.float32], NDArray[np.bool_]]:
+    """The MCL of each answer (m,), and whether the network denies it (m,).
+
+    Where the answers are `evidence`, `same` is P(same) by each of them.
+    """
+    items, place = np.unique(np.concatenate([pairs.left, pairs.right]), return_inverse=True)
+    logits = pile.logits(network, items)
+    p, rate = logits.softmax(1), rate_of(network, flip)
+    losses, similarity = [torch.empty(0)], [torch.empty(0)]
+    where = torch.from_numpy(place.reshape(2, -1).T.copy())  # (m, 2)
+    for some, same in zip(torch.split(where, ANSWERS), torch.split(torch.from_numpy(pairs.same), ANSWERS), strict=True):
+        if evidence:
+            losses.append(evidence_mcl(logits, same, pairs=some, reduction="none"))
+        elif rate:
+            losses.append(flipped_mcl(logits, same, rate, pairs=some, reduction="none"))
+        else:
+            losses.append(mcl(logits, same, pairs=some, reduction="none"))
+        similarity.append((p[some[:, 0]] * p[some[:, 1]]).sum(1))
+    return torch.cat(losses).numpy(), (torch.cat(similarity).numpy() > 0.5) != (pairs.same > 0.5)
+
+
+def held_out_losses(
+    network: nn.Module, pile: Pile, held_out: Pairs, flip: float | None, rates: ErrorRates | None = None
+) -> NDArray[np.float32]:
+    """The MCL of each held-out answer (m,), with a doubt in every one; with rates, in each annotator as they say."""
+    if rates is None:
+        return answer_losses(inner(network), pile, held_out, max(rate_of(network, flip), LEAST_DOUBT))[0]
+    same = credibility(held_out, *rates).clip(LEAST_DOUBT, 1 - LEAST_DOUBT).astype(np.float32)
+    return answer_losses(inner(network), pile, replace(held_out, same=same), evidence=True)[0]
+
+
+def held_out_scores(network: nn.Module, pile: Pile, held_out: Pairs, flip: float | None) -> dict[str, float]:
+    """Columns of the history."""
+    if not len(held_out):
+        return {}
+    loss, wrong = answer_loss(network, pile, held_out, flip)
+    return {"held_out_loss": loss, "held_out_accuracy": 1 - wrong}
+
+
+def inner(network: nn.Module) -> nn.Module:
+    return network.network if isinstance(network, AnsweringNetwork) else network
 
 
 @dataclass(frozen=True)
@@ -53,9 +131,7 @@ class Judgement:
     """What the turns led to."""
 
     rates: ErrorRates
-    known: (
-        Known | None
-    )  # what further stages learn from; None: the answers as they were given, none of which looks wrong
+    known: Known | None  # what further stages learn from; None where no answer looks wrong: the answers as given
     share_wrong: float
 
 
@@ -222,3 +298,21 @@ def _alike(classes: NDArray[np.int64], others: NDArray[np.int64]) -> bool:
 
 def _settled(before: ErrorRates | None, after: ErrorRates) -> bool:
     return before is not None and bool(np.abs(np.array(after) - np.array(before)).max() < RATES_SETTLED)
+
+
+def learn_confusion(
+    learner: Learner, first: Stage, known: Known, *, rate: float
+) -> tuple[Stage, NDArray[np.float64] | None]:
+    """Learn which classes are mixed up, and the network with it; B is None where held-out answers speak against it."""
+    settings, pairs = learner.settings, learner.pairs
+    model = copy.deepcopy(inner(first.model))
+    confused = ConfusedNetwork(model, learner.pile.logits(model, pairs.items[:1]).shape[1])
+    ends = torch.from_numpy(np.stack([pairs.left, pairs.right], axis=1))  # (m, 2)
+    order = AnswerOrder(ends, len(learner.pile.inputs), settings.batch_size, seed=settings.seed)
+    steps = max(STEPS, math.ceil(VISITS * len(pairs) / order.n_pairs))
+    objective = cast(Objective, confusion_objective(known, len(pairs)))
+    stage = learner.train(confused, objective, order, steps, "confusion", "classes mixed up", first, rate=rate)
+    wrapped = learner.answering(model, rate_of(first.model, learner.flip))
+    if learner.gain(wrapped, first.model) <= -CHANCE:
+        return first, None
+    return stage._replace(model=wrapped), confused.confusion.detach().double().numpy()

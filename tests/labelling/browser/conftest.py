@@ -43,7 +43,7 @@ class Served:
     """A labelling server on a store in a file, at one port; it can be stopped and started again."""
 
     def __init__(self, store: Path, shown: Any, X: NDArray[Any], people: tuple[str, ...], learn: Any = None) -> None:
-        from likewise.labelling.tokens import Doorkeeper
+        from likewise.labelling.gate import Doorkeeper
 
         self.store, self.shown, self.X, self.learn = store, shown, X, learn
         self.names = [str(number) for number in range(len(X))]
