@@ -9,13 +9,13 @@ nothing of it is part of Likewise. The model and its loss are theirs: an MLP 784
 cross-entropy of <f_a, B f_b> against the soft answers, and the volume term. Training is as in their scripts: Adam at
 1e-3, batches of 128 pairs, 100 epochs. Two things are ours: the volume is that of the batch's items, as that of all
 60,000 in every step takes hours, and the strength of the volume term is chosen by a tenth of the answers, which are
-held out; the model is then trained on all. The result is added to volmaxdcc.json beside this file.
+held out; the model is then trained on all. Records go to results/eci-pp-peers; `likewise paper show` puts them into
+RESULTS.md.
 """
 
 from __future__ import annotations
 
 import argparse
-import json
 import sys
 import time
 import types
@@ -28,10 +28,10 @@ import torch
 from likewise.evaluation import accuracy, confusion, match_outputs
 from likewise.paper.answers import draw, load_set
 from likewise.paper.answers_trials import select_expert_trials
-from likewise.storage.atomic_files import write_atomically
+from likewise.paper.peer_sections import PEERS, PeerRecord
+from likewise.paper.records import write_record
 from likewise.storage.machine import machine
 
-OUT = Path(__file__).with_suffix(".json")
 STRENGTHS = (0.0, 1e-3, 1e-2, 1e-1)
 BATCH, RATE = 128, 1e-3
 
@@ -82,6 +82,7 @@ def main() -> None:
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--epochs", type=int, default=100)
     parser.add_argument("--data", type=Path)
+    parser.add_argument("--results", type=Path, default=Path("results"))
     given = parser.parse_args()
 
     started = time.process_time()
@@ -108,20 +109,22 @@ def main() -> None:
             outputs = torch.cat([model.forward_single(some).argmax(1) for some in part.inputs.split(1000)])
             counts[name] = confusion(outputs, part.labels, 10, 10)
     matching = match_outputs(counts["train"])
-    record = {
-        "method": "VolMaxDCC, its authors' model",
-        "trial": trial.name,
-        "epochs": given.epochs,
-        "strength": best,
-        "train_accuracy": round(100 * accuracy(counts["train"], matching), 4),
-        "accuracy": round(100 * accuracy(counts["test"], matching), 4),
-        "test_matched_accuracy": round(100 * accuracy(counts["test"], match_outputs(counts["test"])), 4),
-        "cpu_seconds": round(time.process_time() - started, 1),
-        **machine(),
-    }
-    records = [one for one in (json.loads(OUT.read_text()) if OUT.exists() else []) if one["trial"] != trial.name]
-    write_atomically(OUT, json.dumps(sorted([*records, record], key=lambda one: one["trial"]), indent=2) + "\n")
-    print(json.dumps(record, indent=2))
+    record = PeerRecord(
+        table=PEERS,
+        method="VolMaxDCC",
+        dataset=given.dataset,
+        experts=given.experts,
+        seed=given.seed,
+        train_accuracy=round(100 * accuracy(counts["train"], matching), 4),
+        accuracy=round(100 * accuracy(counts["test"], matching), 4),
+        test_matched_accuracy=round(100 * accuracy(counts["test"], match_outputs(counts["test"])), 4),
+        settings={"trial": trial.name, "epochs": given.epochs, "volume": best, "batch": BATCH, "rate": RATE},
+        cpu_seconds=round(time.process_time() - started, 1),
+        command=f"python benchmarks/volmaxdcc.py CHECKOUT --dataset {given.dataset} --experts {given.experts} "
+        f"--seed {given.seed}",
+        **machine(),  # type: ignore[arg-type]
+    )
+    print(f"{record.accuracy:.2f} % on the test images. Wrote {write_record(given.results, record)}.")
 
 
 if __name__ == "__main__":

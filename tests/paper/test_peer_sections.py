@@ -6,7 +6,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from likewise.paper.answers_trials import AnswersRecord
-from likewise.paper.peer_sections import eci_pp_section, spherepair_section
+from likewise.paper.peer_sections import PeerRecord, eci_pp_section, spherepair_section
 from likewise.paper.records import write_record
 from likewise.paper.results_page import results_page
 
@@ -71,6 +71,25 @@ def test_eci_pp(tmp_path: Path, trial_record: AnswersRecord) -> None:
     write_record(tmp_path, replace(draw, model="law", accuracy=10.0))
     three = replace(draw, experts=3, expert_accuracies=[40.0, 30.0, 35.0], test_matched_accuracy=86.0, accuracy=85.0)
     write_record(tmp_path, three)
+    peer = PeerRecord(
+        table="eci-pp-peers",
+        method="VolMaxDCC",
+        dataset="mnist",
+        experts=1,
+        seed=0,
+        train_accuracy=70.0,
+        accuracy=71.0,
+        test_matched_accuracy=72.0,
+        settings={},
+        cpu_seconds=60.0,
+        command="c",
+        likewise="0",
+        torch="0",
+        cpu="",
+        threads=1,
+    )
+    write_record(tmp_path, peer)
+    write_record(tmp_path, replace(peer, seed=1, test_matched_accuracy=74.0))
     text = eci_pp_section(tmp_path)
     one, several = text.split("### ")[1:]
     rows = [[cell.strip() for cell in line.strip("|").split("|")] for line in one.splitlines() if line[:1] == "|"]
@@ -80,12 +99,14 @@ def test_eci_pp(tmp_path: Path, trial_record: AnswersRecord) -> None:
         ["SpherePair", "87.8", "89.1"],
         ["Weighted ProbPair", "89.9", "90.8"],
         ["ECI-PP", "90.7", "91.0"],
+        ["VolMaxDCC, run here (2 draws)", "70.00 ± 0.00 [70.00]", "73.00 ± 1.41 [72.00]"],
         ["ours", "91.50 ± 0.71 [91.00]", "92.50 ± 0.71 [92.00]"],
         ["ours, matched on the test set", "", "92.50 ± 0.00 [92.50]"],
         ["k-means, no answers", "53.00 ± 0.00 [53.00]", "54.00 ± 0.00 [54.00]"],
         ["the expert", "88.00 ± 0.00 [88.00]", ""],
     ]
     assert "is ahead of ECI-PP. 2 draws, 1.5 core-minutes each: `c`, and with --seed 1.\n" in one
+    assert "run here" not in several
     assert several.startswith("mnist, 3 experts\n")
     assert "is behind Weighted ProbPair. 1 draw," in several
     assert "| the experts, each | 35.00 ± 5.00 [30.00] |  |" in several

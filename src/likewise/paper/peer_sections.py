@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from statistics import mean
 
 from likewise.paper.answers_section import RIVALS, summary
 from likewise.paper.answers_trials import AnswersRecipe, AnswersRecord, answers_recipes
-from likewise.paper.records import machines, notes, read_records, table
+from likewise.paper.records import Record, machines, notes, read_records, table
 
 SPHEREPAIR = """\
 ## The protocol of SpherePair: accuracy in % on the test set, against the number of random pairs
@@ -21,8 +22,26 @@ training set, so that the test set decides nothing, and so is k-means.
 """
 
 PEER = "SpherePair"
+PEERS = "eci-pp-peers"  # the table of records of other people's code
 
 Figure = Callable[[AnswersRecord], float | None]
+
+
+@dataclass(frozen=True, kw_only=True)
+class PeerRecord(Record):
+    """What another method's own code made of the answers of a trial of ours; accuracies are in %, as in ours."""
+
+    method: str
+    dataset: str
+    experts: int
+    seed: int
+    train_accuracy: float
+    accuracy: float
+    test_matched_accuracy: float
+
+    @property
+    def name(self) -> str:
+        return f"{self.method.lower()}-{self.dataset}-{self.experts}experts-seed{self.seed}"
 
 
 def spherepair_section(results: Path) -> str:
@@ -101,7 +120,8 @@ uniform random numbers. Three experts share the pairs and know 4, 3 and 3 classe
 are `PairClassifier` with that network and its other defaults: mean ± standard deviation over the draws, and in brackets
 the worst draw. How long experts are trained is not published; the accuracy of ours stands below (published: 88.8 on the
 test images of MNIST and 74.8 on those of Fashion-MNIST, one expert). Ours are matched with the classes on the training
-set, and once as published: on the test set.
+set, and once as published: on the test set. "Run here" is a peer's own code, given the answers of our draws
+(`benchmarks/volmaxdcc.py` says how).
 """
 
 
@@ -110,19 +130,27 @@ def eci_pp_section(results: Path) -> str:
     records = read_records(results, "eci-pp", AnswersRecord)
     if not records:
         return f"{ECI_PP}\nNo trial is recorded yet: `likewise paper eci-pp` makes the records.\n"
+    all_peers = read_records(results, PEERS, PeerRecord)
     parts = [ECI_PP]
     for recipe in answers_recipes("eci-pp").values():
         for experts in sorted({record.experts for record in records if record.dataset == recipe.dataset}):
             own = [r for r in records if (r.dataset, r.experts, r.model) == (recipe.dataset, experts, "none")]
+            peers = [r for r in all_peers if (r.dataset, r.experts) == (recipe.dataset, experts)]
             if own:
-                parts.append(_eci_pp_part(recipe, experts, own))
+                parts.append(_eci_pp_part(recipe, experts, own, peers))
     return "\n".join([*parts, machines(records), *notes(results, "eci-pp")])
 
 
-def _eci_pp_part(recipe: AnswersRecipe, experts: int, records: Sequence[AnswersRecord]) -> str:
+def _eci_pp_part(
+    recipe: AnswersRecipe, experts: int, records: Sequence[AnswersRecord], peers: Sequence[PeerRecord]
+) -> str:
     published = {method: figures[experts] for method, figures in recipe.published.items() if experts in figures}
     rows: list[tuple[str, ...]] = [(method, *_train_and_test(figures)) for method, figures in published.items()]
     as_published = _known([record.test_matched_accuracy for record in records])
+    for method in sorted({peer.method for peer in peers}):
+        draws = [peer for peer in peers if peer.method == method]
+        train, test = [peer.train_accuracy for peer in draws], [peer.test_matched_accuracy for peer in draws]
+        rows.append((f"{method}, run here ({_draws_in_words(len(draws))})", _with_worst(train), _with_worst(test)))
     rows += [
         (
             "ours",
@@ -151,12 +179,16 @@ def _eci_pp_part(recipe: AnswersRecipe, experts: int, records: Sequence[AnswersR
         [
             f"### {recipe.dataset}, {experts} expert{'s' if experts > 1 else ''}\n",
             table(header, rows, header[1:]),
-            f"{verdict}{len(seeds)} {'draws' if len(seeds) > 1 else 'draw'}, {minutes:.1f} core-minutes each: "
+            f"{verdict}{_draws_in_words(len(seeds))}, {minutes:.1f} core-minutes each: "
             f"`{records[0].command}`"
             + (f", and with --seed {', '.join(map(str, seeds[1:]))}" if len(seeds) > 1 else "")
             + ".\n",
         ]
     )
+
+
+def _draws_in_words(number: int) -> str:
+    return f"{number} draw{'s' if number > 1 else ''}"
 
 
 def _train_and_test(figures: Sequence[float]) -> tuple[str, str]:
