@@ -128,13 +128,14 @@ def test_what_cannot_be_tried_is_refused(given: dict[str, object], words: list[s
 @pytest.mark.parametrize("recipe", FALLIBLE.values(), ids=lambda recipe: recipe.dataset)
 def test_a_recipe_of_fallible_answers_opens_with_its_commands_and_figures(recipe: AnswersRecipe) -> None:
     trials = [Trial(recipe, aim.answers, noise=aim.noise, panel=aim.panel) for aim in recipe.expect]
-    expected = [
-        (trial.command.removesuffix(" --seed 0"), aim.accuracy)
-        for trial, aim in zip(trials, recipe.expect, strict=True)
+    figures = [
+        f"{aim.accuracy:g} or more" if aim.accuracy else f"law's less {aim.below_law:g}" for aim in recipe.expect
     ]
-    opened = [(command, aim) for command, aim in opening(recipe, "  expect ") if aim]
-    assert [(command, float(aim.removesuffix(" or more"))) for command, aim in opened] == expected
-    assert all(aim.aim is not None and aim.aim >= aim.accuracy for aim in recipe.expect)
+    commands = [trial.command.removesuffix(" --seed 0") for trial in trials]
+    opened = [(command, figure) for command, figure in opening(recipe, "  expect ") if figure]
+    assert opened == list(zip(commands, figures, strict=True))
+    assert all(aim.aim >= aim.accuracy for aim in recipe.expect if aim.aim is not None and aim.accuracy is not None)
+    assert all((aim.accuracy is None) == (aim.noise == 0 and not aim.panel) for aim in recipe.expect)
     assert all(recipe.panels[aim.panel].answers == aim.answers for aim in recipe.expect if aim.panel)
 
 
@@ -149,9 +150,10 @@ def test_a_recipe_of_experts_opens_with_its_commands_and_the_peers_figures(recip
 
 def test_fallible_trials_are_those_with_a_figure_in_all_models() -> None:
     digits = select_noise_trials("digits", seed=2)
-    assert len({trial.name for trial in digits}) == len(digits) == 5 * len(ABLATION)
+    assert len({trial.name for trial in digits}) == len(digits) == 7 * len(ABLATION)
     assert {trial.panel for trial in digits} == {"", "one-random"}
-    assert [trial.noise for trial in select_noise_trials("digits", answers=5000, model="none")] == [0.1, 0.2]
+    assert [trial.noise for trial in select_noise_trials("digits", answers=5000, model="none")] == [0.1, 0.2, 0]
+    assert {trial.panel for trial in select_noise_trials("digits", noise=0)} == {""}
     (coverage,) = select_noise_trials("digits", panel="unequal", model="none", seed=107)
     assert coverage.name == "digits-4000answers-unequal-none-seed107"
     assert coverage.command == "likewise paper noise --dataset digits --panel unequal --model none --seed 107"
@@ -161,7 +163,7 @@ def test_fallible_trials_are_those_with_a_figure_in_all_models() -> None:
 @pytest.mark.parametrize(
     ("given", "words"),
     [
-        ({"dataset": "mnist"}, ["--dataset mnist", "digits, photos"]),
+        ({"dataset": "cifar10"}, ["--dataset cifar10", "digits, mnist, photos"]),
         ({"dataset": "photos", "panel": "unequal"}, ["--panel unequal", "this one has none"]),
         ({"dataset": "digits", "panel": "three"}, ["--panel three", "one-random, unequal"]),
         ({"dataset": "digits", "noise": 0.3}, ["5000 answers, 0.1", "3000 answers, one-random"]),

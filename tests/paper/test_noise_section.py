@@ -90,3 +90,13 @@ def test_coverage_counts_the_intervals_that_hold_the_truth(tmp_path: Path, trial
     ]
     assert "Panel unequal, 4,000 answers: 95.0 % of 100 intervals of 50 draws hold the truth" in text
     assert "(required 85, reached; aim 93, reached). `c`" in text
+
+
+def test_clean_answers_are_held_to_answers_as_law(tmp_path: Path, trial_record: AnswersRecord) -> None:
+    ours = replace(trial_record, table="noise", answers=1000, noise=0.0, accuracy=98.0, wrong_auroc=None)
+    write_record(tmp_path, ours)
+    assert rows(noise_section(tmp_path))[1][5] == ""
+    write_record(tmp_path, replace(ours, model="law", accuracy=98.4))
+    row = rows(noise_section(tmp_path))[1]
+    assert row[0] == "1,000, none wrong"
+    assert row[5:8] == ["98.1, missed", "", ""]

@@ -67,7 +67,7 @@ def spherepair(
 
 
 def noise(
-    dataset: Annotated[Literal["digits", "photos"], typer.Option(help="The data set.")] = "digits",
+    dataset: Annotated[Literal["digits", "mnist", "photos"], typer.Option(help="The data set.")] = "digits",
     answers: Annotated[int | None, typer.Option(min=1, help="Number of answers; all numbers where not given.")] = None,
     noise: Annotated[float | None, typer.Option(help="The rate of wrong answers; all where not given.")] = None,
     panel: Annotated[

@@ -40,10 +40,14 @@ class Panel:
 
 @dataclass(frozen=True)
 class Aim:
-    """The test accuracy in %, or more, that is expected of the mean over the seeds, and what we aim for."""
+    """The test accuracy in %, or more, that is expected of the mean over the seeds, and what we aim for.
+
+    Of answers that are all right, it is how far the mean may be below that of the same answers taken as law.
+    """
 
     answers: int
-    accuracy: float
+    accuracy: float | None = None
+    below_law: float = 0.0
     noise: float = 0.0
     panel: str = ""
     aim: float | None = None
@@ -170,7 +174,8 @@ class Trial:
             parts += ["--experts", str(self.experts)]
         else:
             parts += ["--answers", str(self.answers)]
-        if self.noise and not self.experts:
+        clean = self.recipe.table == "noise" and not self.panel  # without a rate, that command means all of them
+        if (self.noise or clean) and not self.experts:
             parts += ["--noise", f"{self.noise:g}"]
         if self.model != "none" or self.recipe.table == "noise":  # where leaving it out means all of them
             parts += ["--model", self.model]
@@ -242,7 +247,7 @@ def select_noise_trials(
     expected = [(aim.answers, aim.noise, aim.panel) for aim in recipe.expect]
     if panel is not None and panel not in (name for _, _, name in expected):
         expected.append((recipe.panels[panel].answers, 0.0, panel))
-    wanted = {0: answers, 1: noise, 2: panel}
+    wanted = {0: answers, 1: noise, 2: "" if panel is None and noise is not None else panel}
     chosen = [row for row in expected if all(value in (None, row[place]) for place, value in wanted.items())]
     if not chosen:
         rows = "; ".join(f"{number} answers, {name or format(rate, 'g')}" for number, rate, name in expected)

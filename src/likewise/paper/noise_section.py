@@ -17,7 +17,8 @@ Random pairs of training items were answered, and each answer was flipped with t
 annotators shared the pairs, each with rates of its own. `PairClassifier` was told these answers and nothing else. The
 models of wrong answers, from the least to the most: answers are law (`noise=0`), one rate is learned (`"learn"`), the
 rates of false "different" and false "same" of each annotator are learned pair by pair (`"annotators"`), and nothing is
-set (`"auto"`): the same rates, with all answers judged together. Cells are the mean ± standard deviation over the draws
+set (`"auto"`): the same rates, with all answers judged together. Where no answer is wrong, nothing must be lost: 0.3
+points at most beside answers as law. Cells are the mean ± standard deviation over the draws
 and, in brackets, the worst draw. "Required" and "aim" are for the mean where nothing is set. AUROC is the area under
 the ROC curve of P(wrong): the probability that a wrong answer looks less credible than a right one.
 """
@@ -86,10 +87,13 @@ def _ablation_row(records: Sequence[AnswersRecord], models: Sequence[str], aim: 
     found = [record.wrong_auroc for record in by_model["none"] if record.wrong_auroc is not None]
     first = (by_model["none"] or records)[0]
     draws = {len(by_model[model]) for model in models if by_model[model]}
+    required = aim.accuracy
+    if required is None and (law := [record.accuracy for record in by_model.get("law", [])]):
+        required = round(mean(law) - aim.below_law, 2)
     return (
         _words((aim.answers, aim.noise, aim.panel)),
         *(_cell([record.accuracy for record in by_model[model]]) for model in models),
-        _verdict(ours, aim.accuracy),
+        "" if required is None else _verdict(ours, required),
         "" if aim.aim is None else _verdict(ours, aim.aim),
         f"{mean(found):.4f} [{min(found):.4f}]" if found else "",
         " or ".join(str(number) for number in sorted(draws)),
@@ -140,7 +144,7 @@ def _of(records: Sequence[AnswersRecord], row: Row, model: str | None = None) ->
 
 def _words(row: Row) -> str:
     answers, noise, panel = row
-    return f"{answers:,}, " + (f"panel {panel}" if panel else f"{100 * noise:g} % wrong")
+    return f"{answers:,}, " + (f"panel {panel}" if panel else f"{100 * noise:g} % wrong" if noise else "none wrong")
 
 
 def _cell(figures: Sequence[float]) -> str:
