@@ -87,7 +87,7 @@ def _events(pairs: Pairs, annotator: str) -> list[Event]:
         if left == right or pairs.weight[row] == 0:
             continue
         who = annotator if pairs.annotator is None else pairs.annotators[pairs.annotator[row]] or annotator
-        said = "\0".join((who, *sorted((left, right)), f"{same:g}"))
-        number = str(uuid5(IMPORTED, said))
+        content = "\0".join((who, *sorted((left, right)), f"{same:g}"))
+        number = str(uuid5(IMPORTED, content))
         events[number] = Event(number, who, left, right, "same" if same else "different", why="import")
     return list(events.values())

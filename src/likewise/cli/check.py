@@ -94,8 +94,8 @@ def mixed_up_classes(model: PairClassifier) -> list[dict[str, Any]] | None:
 
     if model.confusion_ is None:
         return None
-    found = mixed_up(model.confusion_, model.outputs_)
-    return [{"classes": [one, other], "called_same": share} for one, other, share in found]
+    mixed = mixed_up(model.confusion_, model.outputs_)
+    return [{"classes": [one, other], "called_same": share} for one, other, share in mixed]
 
 
 def rates_table(rates: Sequence[Mapping[str, Any]]) -> Iterator[str]:

@@ -14,7 +14,7 @@ from likewise.cli.items import (
     answer_files,
     encoder_to_learn,
     features_or_images,
-    find_answers,
+    index_answers,
     open_for,
     read_answers,
 )
@@ -174,7 +174,7 @@ def discover(
         check_number(unknown, len(loaded.items), classes)
         teacher = Teacher(path, network=learned) if earlier is not None else read_known(path, images, grouped)
         check_form(teacher, unknown, loaded)
-        answers = None if answers is None else find_answers(answers, loaded)
+        answers = None if answers is None else index_answers(answers, loaded)
         if not run.begin(unknown, loaded, path, unit="row", sha256=teacher.sha256()):
             return
         _discover(unknown, loaded, teacher, answers, out, arguments)

@@ -190,19 +190,19 @@ def answer_files(place: str, answers: Pairs | None) -> tuple[list[Path], str]:
     return [Path(place)], ""
 
 
-def find_answers(pairs: Pairs, loaded: LoadedItems) -> Pairs:
+def index_answers(pairs: Pairs, loaded: LoadedItems) -> Pairs:
     """The answers with positions among the items; those about items that cannot be read are left out."""
     import numpy as np
 
-    found = pairs.index(loaded.names or len(loaded.items))
+    indexed = pairs.index(loaded.names or len(loaded.items))
     there = _readable(loaded)
     if there.all():
-        return found
+        return indexed
     place = np.cumsum(there) - 1
-    kept = found.select(there[found.left] & there[found.right])
-    counted = [(part.weight > 0) & (part.left != part.right) for part in (found, kept)]
+    kept = indexed.select(there[indexed.left] & there[indexed.right])
+    counted = [(part.weight > 0) & (part.left != part.right) for part in (indexed, kept)]
     _warn_of_left_out(int(counted[0].sum() - counted[1].sum()))
-    ids = None if found.ids is None else found.ids[there]
+    ids = None if indexed.ids is None else indexed.ids[there]
     return replace(kept, left=place[kept.left], right=place[kept.right], n_items=len(loaded.items), ids=ids)
 
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from likewise.cli.few_labels import find_labels, read_few_labels
-from likewise.cli.items import LoadedItems, check_shape, find_answers, open_for, read_or_keep
+from likewise.cli.items import LoadedItems, check_shape, index_answers, open_for, read_or_keep
 from likewise.cli.options import EncoderMoved, ItemsMoved, RunFolder
 from likewise.cli.outputs import check_file, writing
 from likewise.cli.run_files import Fit, columns_of, items_of, items_sha256, read_answers, read_held_out, require_fit
@@ -102,7 +102,7 @@ def _answers(run: Path, fit: Fit, loaded: LoadedItems) -> tuple[Pairs, NDArray[n
     import numpy as np
 
     written = read_answers(run, fit)
-    placed = find_answers(written.pairs, loaded)
+    placed = index_answers(written.pairs, loaded)
     kept = np.isin(written.pairs.lines, placed.lines)  # all but those about images that cannot be read
     return placed, written.held_out[kept], None if written.p_wrong is None else written.p_wrong[kept]
 

@@ -308,22 +308,22 @@ def read_answers(run: Path, fit: Fit) -> SavedAnswers:
     return SavedAnswers(dataclasses.replace(pairs, source=Source(lines, fit.told, fit.unit)), held_out, p_wrong)
 
 
-def labels_sha256(told: LabelledItems) -> str:
+def labels_sha256(labelled: LabelledItems) -> str:
     from likewise.storage.records import fingerprint
 
-    return fingerprint([told.positions, "\n".join(told.labels.tolist())])
+    return fingerprint([labelled.positions, "\n".join(labelled.labels.tolist())])
 
 
-def write_labels(path: Path, told: LabelledItems, ids: Sequence[str], held_out: NDArray[np.bool_]) -> None:
+def write_labels(path: Path, labelled: LabelledItems, ids: Sequence[str], held_out: NDArray[np.bool_]) -> None:
     """All labels, as `read_few_labels` takes them, and a column of our own."""
     import pyarrow as pa
     import pyarrow.parquet
 
     from likewise.storage.atomic_files import open_atomically
 
-    names = [ids[place] for place in told.positions.tolist()] if ids else told.positions
+    names = [ids[place] for place in labelled.positions.tolist()] if ids else labelled.positions
     with open_atomically(path) as file:
-        table = pa.table({"id": names, "label": told.labels.tolist(), "held_out": held_out})
+        table = pa.table({"id": names, "label": labelled.labels.tolist(), "held_out": held_out})
         pyarrow.parquet.write_table(table, file, store_schema=False)
 
 

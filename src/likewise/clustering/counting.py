@@ -97,9 +97,9 @@ def _communities(space: Space, seed: int) -> int:
 
 def _by_answers(trees: Sequence[Candidate], odds: Odds, seed: int) -> tuple[float, float, float]:
     """The logarithm of the number, and the bounds of its interval."""
-    told = odds.matrix(FIRST_WRONG)
+    weights = odds.matrix(FIRST_WRONG)
     left = [
-        tree.n_fine - len(join_groups(tree.geometry, tree.fine, tree.n_fine, told, 1, least=0.0))
+        tree.n_fine - len(join_groups(tree.geometry, tree.fine, tree.n_fine, weights, 1, least=0.0))
         for tree in trees
         if isinstance(tree.geometry, Neighbours)
     ]

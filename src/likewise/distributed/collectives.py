@@ -133,21 +133,21 @@ def from_first(decide: Callable[[], T]) -> T:
     ours = world()
     if ours.size == 1:
         return decide()
-    told: dict[str, Any] = {}
+    message: dict[str, Any] = {}
     if ours.rank == 0:
         try:
-            told = {"value": decide()}
+            message = {"value": decide()}
         except InputError as error:
-            told = {"error": str(error)}
-    text = torch.frombuffer(bytearray(json.dumps(told).encode()), dtype=torch.uint8)
+            message = {"error": str(error)}
+    text = torch.frombuffer(bytearray(json.dumps(message).encode()), dtype=torch.uint8)
     length = torch.tensor([len(text)])
     distributed.broadcast(length, 0)
     text = text if ours.rank == 0 else torch.empty(int(length), dtype=torch.uint8)
     distributed.broadcast(text, 0)
-    told = json.loads(bytes(text.tolist()))
-    if "error" in told:
-        raise InputError(told["error"])
-    value: T = told["value"]
+    message = json.loads(bytes(text.tolist()))
+    if "error" in message:
+        raise InputError(message["error"])
+    value: T = message["value"]
     return value
 
 

@@ -57,8 +57,8 @@ class FeatureCache:
     """
 
     def __init__(self, folder: Path, width: int, facts: dict[str, Any]) -> None:
-        said = json.dumps(facts, sort_keys=True)
-        self.folder = folder / hashlib.sha256(said.encode()).hexdigest()[:32]
+        text = json.dumps(facts, sort_keys=True)
+        self.folder = folder / hashlib.sha256(text.encode()).hexdigest()[:32]
         self.width = width
         with writing_to(self.folder):
             self.folder.mkdir(parents=True, exist_ok=True)

@@ -90,15 +90,15 @@ def encoder_again(estimator: Encoding) -> Encoder | None:
     if facts is None:
         return None
     if estimator.encoder is not None and not isinstance(estimator.encoder, str):
-        found = Encoder(estimator.encoder)
+        encoder = Encoder(estimator.encoder)
     elif facts["name"] in NAMES or {":", "@"} & set(facts["name"]):
-        found = Encoder(facts["name"])
+        encoder = Encoder(facts["name"])
     else:
         raise InputError(
             f"The model was fitted with an encoder of your own, {facts['name']}; give it: set_params(encoder=...)."
         )
-    refuse_another(found, facts)
-    return tuned(found, estimator)
+    refuse_another(encoder, facts)
+    return tuned(encoder, estimator)
 
 
 def tuned(encoder: Encoder, estimator: Encoding) -> Encoder:

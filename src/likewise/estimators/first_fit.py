@@ -187,10 +187,10 @@ def _learn(
 
 def _config(model: PairClassifier, inputs: Tensor, task: Task) -> dict[str, object]:
     """What a run that goes on must have begun with."""
-    told: dict[str, object] = {"items": items_checksum(inputs), "answers": checksum(*task.arrays)}
+    config: dict[str, object] = {"items": items_checksum(inputs), "answers": checksum(*task.arrays)}
     if model.views:
-        told["views"] = int(model.views)
-    return {**told, "noise": model.noise} if turns_of(model.noise) and task.noisy else told
+        config["views"] = int(model.views)
+    return {**config, "noise": model.noise} if turns_of(model.noise) and task.noisy else config
 
 
 def _name(

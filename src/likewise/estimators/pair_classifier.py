@@ -23,7 +23,7 @@ from likewise.estimators.pair_folds import agreement
 from likewise.estimators.saved import OWN
 from likewise.estimators.starting_network import Network, OwnNetwork
 from likewise.estimators.task import (
-    read_told,
+    read_supervision,
 )
 from likewise.estimators.wrong_answers import CREDIBILITY, Noise, Verdict, check_noise, check_saved
 from likewise.pairs import Ids, LargeAnswers, Pairs, PairTarget, Posterior, answers_about
@@ -194,7 +194,7 @@ class PairClassifier(NetworkClassifier):
         self._check_parameters()
         inputs = self._inputs(X, reset=True)
         check_fine_tuning(self, X)
-        fit_first(self, inputs, *read_told(self._rows(X), len(inputs), y, pairs, ids), sample_weight, None, X)
+        fit_first(self, inputs, *read_supervision(self._rows(X), len(inputs), y, pairs, ids), sample_weight, None, X)
         return self
 
     @atomic
@@ -219,7 +219,7 @@ class PairClassifier(NetworkClassifier):
         self._check_parameters()
         first = not hasattr(self, "network_")
         inputs = self._inputs(X, reset=first)
-        labels, answers = read_told(self._rows(X), len(inputs), y, pairs, ids)
+        labels, answers = read_supervision(self._rows(X), len(inputs), y, pairs, ids)
         everything = None if classes is None else np.unique(np.asarray(classes))
         if first:
             check_fine_tuning(self, X)

@@ -42,7 +42,7 @@ class Task:
         return self.pairs.left, self.pairs.right, self.pairs.same, self.pairs.weight, *who
 
 
-def read_told(
+def read_supervision(
     X: Any,
     n_items: int,
     y: ArrayLike | PairTarget | None,

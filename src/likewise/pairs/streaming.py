@@ -161,8 +161,8 @@ def stream_answers(path: Path, ids: int | Sequence[object]) -> Iterator[Part]:
         zero = zero or _first_place(signs == 0, source)
         if minus and zero:
             raise InputError(f"{minus}: same is -1, but {zero} has 0. {columns.REMEDIES['same']}")
-        told = (weight > 0) & (left != right)
-        yield Part(left[told], right[told], same[told] == 1, source.lines[told])
+        valid = (weight > 0) & (left != right)
+        yield Part(left[valid], right[valid], same[valid] == 1, source.lines[valid])
 
 
 def _texts(name: str, side: Column, source: Source) -> tuple[NDArray[np.int32], pa.Array]:

@@ -124,9 +124,9 @@ def draw_problem(x: Floats, y: Ints, kind: Kind, random: np.random.Generator) ->
     pile: list[Ints] = []
     for place, name in enumerate(order[: n_known + n_new]):
         rows = random.permutation(np.flatnonzero(y == name))[:ITEMS]
-        told = 0 if place >= n_known else len(rows) if kind == "new" else len(rows) // 2
-        labelled.append(rows[:told])
-        pile.append(rows[told:])
+        n_labelled = 0 if place >= n_known else len(rows) if kind == "new" else len(rows) // 2
+        labelled.append(rows[:n_labelled])
+        pile.append(rows[n_labelled:])
     known, rest = np.concatenate(labelled), np.concatenate(pile)
     return CountProblem(x[known], y[known], x[rest], n_known, n_new)
 

@@ -136,11 +136,11 @@ def semi_objective(
         if isinstance(network, AveragedNetwork):
             network.follow()
         logits = network(batch.inputs)
-        told = batch.labels[:labelled]
+        labels = batch.labels[:labelled]
         weight = None
         if class_weight is not None:
             weight = pad(class_weight.to(logits.device), (0, logits.shape[1] - len(class_weight)))  # (K,)
-        supervised = cross_entropy(logits[:labelled].float(), told, weight)
+        supervised = cross_entropy(logits[:labelled].float(), labels, weight)
         regularised = regulariser(SemiBatch(network, batch.inputs, logits, labelled))
         return weights.alpha * supervised + weights.beta * regularised, logits
 

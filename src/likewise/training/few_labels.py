@@ -103,7 +103,7 @@ class Stages:
         *,
         number: int,
         augment: Augment | None,
-        **told: object,
+        **extra: object,
     ) -> TrainingResult:
         pile = self.pile
         batches = TensorBatches(
@@ -124,7 +124,7 @@ class Stages:
             settings,
             n_classes=self.n_classes,
             run=None if self.run is None else self.run / name,
-            config={**self.config, **told},
+            config={**self.config, **extra},
             evaluate=self._scores(number),
             progress=self.progress and name,
             on_epoch=self.on_epoch,
@@ -171,7 +171,7 @@ def learn_few_labels(
     class_weight = balanced(labels) if method.balanced else None
     learner = copy.deepcopy(network)
     learner = AveragedNetwork(learner) if method.averaged else learner
-    told = {"method": method.name} | ({"epsilon": epsilon} if method.name == "vat" else {})
+    extra = {"method": method.name} | ({"epsilon": epsilon} if method.name == "vat" else {})
     result = stages.train(
         method.name,
         learner,
@@ -180,7 +180,7 @@ def learn_few_labels(
         settings,
         number=2,
         augment=TwoViews.of(pile, order.a_batch) if method.strong else pile.augment,
-        **told,
+        **extra,
     )
     learned = learner.average.requires_grad_() if isinstance(learner, AveragedNetwork) else learner
     later = [{**row, "epoch": len(first.history) + row["epoch"]} for row in result.history]

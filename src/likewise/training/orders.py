@@ -144,11 +144,11 @@ class FewLabelsOrder:
         return self.steps
 
     def chunks(self, epoch: int) -> list[Tensor]:
-        told = shuffled_steps(len(self.labelled), epoch, self.steps, self.a_batch, seed=self.seed, which=0)
+        chosen = shuffled_steps(len(self.labelled), epoch, self.steps, self.a_batch, seed=self.seed, which=0)
         if not self.views:
-            return list(self.labelled[told])
+            return list(self.labelled[chosen])
         items = shuffled_steps(self.n_items, epoch, self.steps, self.b, seed=self.seed, which=1)
-        drawn = zip(self.labelled[told], items, strict=True)
+        drawn = zip(self.labelled[chosen], items, strict=True)
         return [torch.cat([few, any_items.repeat(self.views)]) for few, any_items in drawn]
 
 
