@@ -159,8 +159,8 @@ def _is_loopback(host: str) -> bool:
 def _listen(host: str, port: int) -> socket.socket:
     """A socket that listens, before anything slow is done."""
     try:
-        found = socket.getaddrinfo(host or None, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)
-        family, kind, protocol, _, place = found[0]
+        resolved = socket.getaddrinfo(host or None, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)
+        family, kind, protocol, _, place = resolved[0]
         listening = socket.socket(family, kind, protocol)
     except OSError as error:
         raise InputError(f"--host {host} is no address of this machine ({error.strerror}); give another.") from error

@@ -113,10 +113,10 @@ class CECM(ClusterMixin, BaseEstimator):  # type: ignore[misc]
         given = read_constraints(pairs, X, self.contradictions)
         self.focal_sets_ = focal_sets(self.n_clusters, self.focal_sets)
         centres = fit_centres(items, self.n_clusters, 3, check_random_state(self.random_state)).cluster_centers_
-        found = minimise(items, given, self.focal_sets_, centres, self)
-        self.masses_, self.cluster_centers_, self.objective_ = found[:3]
+        solution = minimise(items, given, self.focal_sets_, centres, self)
+        self.masses_, self.cluster_centers_, self.objective_ = solution[:3]
         self.n_iter_ = len(self.objective_)
-        warn_unless(found.converged, self, "max_iter")
+        warn_unless(solution.converged, self, "max_iter")
         self.labels_ = pignistic(self.masses_, self.focal_sets_).argmax(axis=1)
         self._spread = _spread(items)
         return self

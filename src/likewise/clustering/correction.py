@@ -148,5 +148,5 @@ def _incidence(items: Ints, n_items: int) -> csr_array:
 
 
 def _minimum(loss: Callable[[Floats], tuple[float, Floats]], start: Floats) -> Floats:
-    found = minimize(loss, start.ravel(), jac=True, method="L-BFGS-B", options={"maxiter": STEPS})
-    return np.asarray(found.x).reshape(start.shape)
+    result = minimize(loss, start.ravel(), jac=True, method="L-BFGS-B", options={"maxiter": STEPS})
+    return np.asarray(result.x).reshape(start.shape)

@@ -175,6 +175,6 @@ class SKLR(ClusterMixin, BaseEstimator):  # type: ignore[misc]
         self.features_ = features @ learned.factor
         self.n_comparisons_, self.n_iter_ = loss.n_comparisons, learned.n_iter
         kernel = self.features_ @ self.features_.T
-        found = kernel_k_means(kernel, self.n_clusters, self.n_init, self.random_state)
-        self.labels_, self.inertia_ = found.labels, found.objective[-1]
+        partition = kernel_k_means(kernel, self.n_clusters, self.n_init, self.random_state)
+        self.labels_, self.inertia_ = partition.labels, partition.objective[-1]
         return self

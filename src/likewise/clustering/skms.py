@@ -86,8 +86,8 @@ def learn_kernel(
     apart = squared_distances(features, features, *ends.T) > NOTHING
     ends, sign, weight = ends[apart], sign[apart], weight[apart]
     bounds = Bounds(sign, np.where(sign > 0, near, far), weight, gamma)
-    found = learn_metric(features, ends, bounds, max_iter=max_steps, tol=tol, early_stopping=early_stopping)
-    return LearnedKernel(features @ found.factor, near, far, width, found.n_iter, found.converged)
+    metric = learn_metric(features, ends, bounds, max_iter=max_steps, tol=tol, early_stopping=early_stopping)
+    return LearnedKernel(features @ metric.factor, near, far, width, metric.n_iter, metric.converged)
 
 
 def best_width(squared: Floats, given: Constraints) -> float:

@@ -157,16 +157,16 @@ class Trust:
     @property
     def doubts(self) -> tuple[str, ...]:
         """What speaks against the classes that are found with it; empty where nothing does."""
-        found = []
+        doubts = []
         if self.confident < LEAST_CONFIDENT:
-            found.append(f"it is sure of {100 * self.confident:.0f} % of the pairs only")
+            doubts.append(f"it is sure of {100 * self.confident:.0f} % of the pairs only")
         if self.closed < LEAST_CLOSED:
-            found.append(f"it contradicts itself in {100 * (1 - self.closed):.0f} % of the chains i = j = k")
+            doubts.append(f"it contradicts itself in {100 * (1 - self.closed):.0f} % of the chains i = j = k")
         if self.alone > MOST_ALONE:
-            found.append(f"it finds nothing that is the same as {100 * self.alone:.0f} % of the items")
+            doubts.append(f"it finds nothing that is the same as {100 * self.alone:.0f} % of the items")
         if self.together > MOST_TOGETHER:
-            found.append(f"it takes {100 * self.together:.0f} % of the pairs for the same")
-        return tuple(found)
+            doubts.append(f"it takes {100 * self.together:.0f} % of the pairs for the same")
+        return tuple(doubts)
 
 
 def trust(similarity: ArrayLike) -> Trust:

@@ -55,12 +55,12 @@ def groups_now(session: LabellingSession) -> list[GroupNow]:
     sure: NDArray[np.float64] = np.asarray(session.chooser.proba_).max(axis=1)
     order = np.lexsort((np.arange(len(labels)), -sure, labels))
     ids, starts = np.unique(labels[order], return_index=True)
-    said, found = session.said_of_groups(), []
+    marks, groups = session.said_of_groups(), []
     for each, members in zip(ids.tolist(), np.split(order, starts[1:]), strict=True):
-        marked = said.get(each, {})
+        marked = marks.get(each, {})
         name, pure, finished = marked.get("name") or None, marked.get("pure") == "1", marked.get("finished") == "1"
-        found.append(GroupNow(each, members, name, pure, finished))
-    return sorted(found, key=lambda group: (-len(group.members), group.id))
+        groups.append(GroupNow(each, members, name, pure, finished))
+    return sorted(groups, key=lambda group: (-len(group.members), group.id))
 
 
 def progress_now(session: LabellingSession) -> ProgressNow:

@@ -206,29 +206,29 @@ def compute_rows(
         raise InputError(f"processes must be 1 or more, got {processes}.")
     k, n = part
     mine = range(k - 1, len(job.alpha), n)
-    found: dict[int, Row] = {}
+    known_rows: dict[int, Row] = {}
     with ExitStack() as stack:
         if folder is not None:
             stack.enter_context(lock_folder(folder / f"part-{k}-of-{n}"))
             _same_job(folder / "about.json", about)
-            found = _read_rows(folder, job)
-        waiting = [position for position in mine if position not in found]
+            known_rows = _read_rows(folder, job)
+        waiting = [position for position in mine if position not in known_rows]
         tell = stack.enter_context(row_progress(progress, len(waiting), len(job.beta)))
         try:
             for position, row in _rows(job, waiting, processes):
-                found[position] = row
+                known_rows[position] = row
                 if folder is not None:
                     _write_row(folder, position, row)
                 tell()
         except KeyboardInterrupt as stop:
-            kept = "" if folder is None else f"; {len(found)} rows are kept, and the same command resumes"
+            kept = "" if folder is None else f"; {len(known_rows)} rows are kept, and the same command resumes"
             raise Interrupted(f"Stopped{kept}.") from stop
         if folder is not None:
-            found |= _read_rows(folder, job)  # what others did in the meantime
-    if len(found) < len(job.alpha):
+            known_rows |= _read_rows(folder, job)  # what others did in the meantime
+    if len(known_rows) < len(job.alpha):
         return None
-    values = np.stack([found[position].values for position in range(len(job.alpha))], axis=1)
-    return values, sum(row.cpu_seconds for row in found.values())
+    values = np.stack([known_rows[position].values for position in range(len(job.alpha))], axis=1)
+    return values, sum(row.cpu_seconds for row in known_rows.values())
 
 
 def _rows(job: Job, positions: Sequence[int], processes: int) -> Iterator[tuple[int, Row]]:

@@ -57,16 +57,16 @@ def _search(
 ) -> Both:
     """Look at all pairs where they are few, else at some drawn at random."""
     total = n_pairs(len(points))
-    found, n_found, tried = [np.empty(0, dtype=np.int64)], 0, 0
-    while tried < min(total, TRIES) and (n_found < max_pairs or total <= TRIES):
+    kept, n_kept, tried = [np.empty(0, dtype=np.int64)], 0, 0
+    while tried < min(total, TRIES) and (n_kept < max_pairs or total <= TRIES):
         step = min(AT_ONCE, total - tried)
         number = tried + np.arange(step) if total <= TRIES else random.integers(total, size=step)
         i, j = pair_numbered(number)
         number = number[wanted(np.linalg.norm(points[i] - points[j], axis=1))]
-        found.append(number)
-        n_found += len(number)
+        kept.append(number)
+        n_kept += len(number)
         tried += step
-    return pair_numbered(_some(distinct(np.concatenate(found)), max_pairs, random))
+    return pair_numbered(_some(distinct(np.concatenate(kept)), max_pairs, random))
 
 
 def _drawn_neighbours(
