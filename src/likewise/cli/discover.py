@@ -181,7 +181,7 @@ def discover(
 
 
 def _encoder(known: Path, arguments: dict[str, Any]) -> Encoder | None:
-    """The encoder that is named, or that suits the known items."""
+    """The encoder that was named, or the default for the known items."""
     from likewise.encoders import Encoder
 
     asked = (arguments["encoder"], known, text_columns(arguments["text"]))
@@ -255,7 +255,7 @@ def _discover(
 def _learn_similarity(
     teacher: Teacher, encoder: Encoder | None, out: Path, arguments: dict[str, Any]
 ) -> SimilarityNetwork:
-    """What "same" means, saved as soon as it is known."""
+    """Learn what "same" means, and save it at once."""
     import numpy as np
 
     from likewise.estimators import SimilarityNetwork
@@ -310,7 +310,7 @@ def _metrics(discoverer: CategoryDiscoverer, teacher: Teacher, out: Path) -> dic
 
 
 def _introduction(unknown: Path, loaded: LoadedItems, teacher: Teacher) -> Iterator[str]:
-    """What there is to look for, and to learn from."""
+    """What the run looks for, and what it learns from."""
     ignored = ignored_labels(unknown, loaded.items)
     yield f"{items_in_words(unknown, loaded)} without labels" + (f"; {ignored}" if ignored else "")
     if teacher.known is None:

@@ -1,4 +1,4 @@
-"""`likewise evaluate`: how far a run agrees with labels that it was not told; nothing in the run is changed."""
+"""`likewise evaluate`: how far a run agrees with labels that it has not seen; the run is not changed."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def evaluate(
 
 
 def _predict(run: Path, path: Path, encoder: str | None) -> Predicted:
-    """What the run's classifier says of items."""
+    """What the run's classifier predicts for items."""
     from likewise.estimators import load_classifier
 
     model = load_classifier(run)

@@ -137,7 +137,7 @@ def _account() -> str:
 
 
 def _check_host(host: str, annotators: Path | None) -> None:
-    """Beyond this machine, everybody must have a token of their own."""
+    """Refuse to serve beyond this machine without a token for each person."""
     if _is_loopback(host):
         return
     if annotators is None:
@@ -157,7 +157,7 @@ def _is_loopback(host: str) -> bool:
 
 
 def _listen(host: str, port: int) -> socket.socket:
-    """A socket that listens, before anything slow is done."""
+    """Open the listening socket before anything slow is done."""
     try:
         resolved = socket.getaddrinfo(host or None, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)
         family, kind, protocol, _, place = resolved[0]

@@ -72,7 +72,7 @@ def report(
 
 
 def _have_changed(loaded: LoadedItems, fit: Fit, path: Path) -> bool:
-    """Whether the items are others than those that the run was fitted to; then a warning says so."""
+    """Whether the items differ from those that the run was fitted to; if so, warn."""
     if items_sha256(loaded.items) == fit.items_sha256:
         return False
     if not loaded.names and len(loaded.items) != fit.n_items:

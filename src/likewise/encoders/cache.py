@@ -1,4 +1,4 @@
-"""Features that were computed before, by the content of their item.
+"""A cache of features, looked up by the content of the item.
 
 keys.bin   40 bytes for each row: SHA-256 of the item, CRC-32 of its features, CRC-32 of these two
 rows.bin   the features, float32, in the same order

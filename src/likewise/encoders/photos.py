@@ -127,7 +127,7 @@ def photo_encoder(
     convolutional: bool = True,
     accelerate: Accelerate | None = None,
 ) -> Pretrained:
-    """An encoder of photos out of a network on normalised images (b, 3, size, size)."""
+    """An encoder of photos from a network that takes normalised images (b, 3, size, size)."""
     module = PhotoNetwork(network, form).eval().requires_grad_(False)
     if convolutional:  # twice as fast on a CPU
         module.to(memory_format=torch.channels_last)  # type: ignore[call-overload]

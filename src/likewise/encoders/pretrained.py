@@ -55,7 +55,7 @@ class Pretrained:
 
 
 def weights_sha256(network: nn.Module) -> str:
-    """Of the names, types, shapes and values of all parameters and buffers, in the order of their names."""
+    """SHA-256 of the names, types, shapes and values of all parameters and buffers, in the order of their names."""
     digest = hashlib.sha256()
     for name, value in sorted(network.state_dict().items()):
         digest.update(f"{name} {value.dtype} {tuple(value.shape)}\n".encode())

@@ -1,4 +1,4 @@
-"""scikit-learn faces: what is learned from pairs, from classes known elsewhere, or from a few labels."""
+"""scikit-learn estimators that learn from pairs, from classes known elsewhere, or from a few labels."""
 
 from __future__ import annotations
 

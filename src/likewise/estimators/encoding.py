@@ -198,7 +198,7 @@ def check_fine_tuning(model: PairClassifier, X: Any) -> None:
 
 
 def is_supported(held_out: int, gain: float) -> bool:
-    """Whether so many held-out answers, which speak for it by so many standard errors, let the outcome be kept."""
+    """Whether this number of held-out answers, and their gain in standard errors, let the tuned encoder be kept."""
     return held_out >= 2 and gain >= 0
 
 

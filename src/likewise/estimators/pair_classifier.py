@@ -1,4 +1,4 @@
-"""PairClassifier: the scikit-learn face of learning from answers."""
+"""PairClassifier: the scikit-learn estimator that learns from answers."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from likewise.atomic import atomic
 from likewise.errors import InputError
 from likewise.estimators.encoding import Choice, check_fine_tuning
 from likewise.estimators.first_fit import fit_first
-from likewise.estimators.increments import Memory, go_on
+from likewise.estimators.increments import Memory, learn_increment
 from likewise.estimators.inputs import InputForm
 from likewise.estimators.naming import match_names, outputs_in_use
 from likewise.estimators.network_classifier import NetworkClassifier
@@ -45,7 +45,7 @@ class PairClassifier(NetworkClassifier):
         linear network with an encoder, and for embeddings (100 numbers or more, and fewer than ten items for each).
         The first start has the weights of an nn.Module, which may be pretrained; each later one keeps them but for a
         new last layer.
-    epochs : of each stage; by default their number follows what was told: 400 steps or more.
+    epochs : number of epochs of each stage; by default chosen from the number of answers, 400 steps or more.
     group_first : whether to begin with groups of the items, on which geometry and answers agree. The network is taught
         these, then what it sees is grouped again. Random starts are made where the groups do not show the classes.
     unlabelled : whether a second stage uses the pairs that nobody answered, through pseudo-similarity; its outcome is
@@ -227,7 +227,7 @@ class PairClassifier(NetworkClassifier):
             return self
         if isinstance(answers, LargeAnswers):
             raise InputError("An increment is held in memory; give its answers as Pairs.")
-        go_on(self, self.input_form_.check(inputs), labels, answers, sample_weight, everything)
+        learn_increment(self, self.input_form_.check(inputs), labels, answers, sample_weight, everything)
         return self
 
     def score(

@@ -1,4 +1,4 @@
-"""SemiSupervisedClassifier: the scikit-learn face of learning from a few labels and much without."""
+"""SemiSupervisedClassifier: the scikit-learn estimator that learns from a few labels and unlabelled items."""
 
 from __future__ import annotations
 

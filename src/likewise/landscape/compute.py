@@ -219,7 +219,7 @@ def open_runs(
 
 
 def read_names(folder: Path | str, *, dataset: str | None = None, network: str | None = None) -> RunNames:
-    """The names; what is given goes before what the run says."""
+    """The names; what is given takes precedence over what the run says."""
     folder = Path(folder)
     path = folder / "config.json"
     if not path.exists():

@@ -114,7 +114,7 @@ class RowLosses:
 
 
 def on_a_core_each(call: Callable[[T], NDArray[np.float64]], arguments: Iterable[T]) -> Iterator[NDArray[np.float64]]:
-    """What `call` gives for each argument, in their order; torch's threads work at one each."""
+    """Call `call` for each argument, several at once with one torch thread each; results keep the order."""
     threads = torch.get_num_threads()
     try:
         with ThreadPoolExecutor(threads, initializer=torch.set_num_threads, initargs=(1,)) as pool:
@@ -130,7 +130,7 @@ Tell = Callable[[], None]  # called after each row
 
 @contextmanager
 def row_progress(wanted: bool, rows: int, points: int) -> Iterator[Tell]:
-    """For so many rows of so many points; what is given is called whenever one is done."""
+    """A bar for the rows; it yields a function to call whenever a row is done."""
     if not wanted or not rows:
         yield lambda: None
     elif sys.stdout.isatty():
@@ -265,7 +265,7 @@ def _row(position: int) -> Row:
 
 
 def _same_job(path: Path, about: Mapping[str, Any]) -> None:
-    """Leave word of what the rows are of, or refuse a folder whose rows are of something else."""
+    """Record which job the rows belong to, or refuse a folder with the rows of another job."""
     if not path.exists():
         write_json(path, about)
         return

@@ -283,11 +283,11 @@ def _supported(fit: Fit, answers: AnswersByAnnotator, untaught: NDArray[np.bool_
     if untaught is None:
         gain = float(fit.gain.sum())
         return gain > max(2 * float(np.sqrt((fit.gain**2).sum())), FORETOLD * float(fit.surprise.sum()))
-    said = ((answers.same > 0.5) - fit.habit)[untaught]
+    leaning = ((answers.same > 0.5) - fit.habit)[untaught]
     foretold = logit(fit.foretold[untaught].clip(NEVER, 1 - NEVER))
     foretold -= foretold.mean()
-    spread = float(np.sqrt((said @ said) * (foretold @ foretold) / len(said)))
-    return float(said @ foretold) > GOES_WITH * spread
+    spread = float(np.sqrt((leaning @ leaning) * (foretold @ foretold) / len(leaning)))
+    return float(leaning @ foretold) > GOES_WITH * spread
 
 
 def _start(rates: tuple[float, float] | None, n: int) -> tuple[Floats, Floats]:

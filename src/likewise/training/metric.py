@@ -79,7 +79,7 @@ class MetricMap:
 
 
 def choose_metric(rows: NDArray[np.float32], codes: Ints, seed: int) -> MetricForm:
-    """The form that serves known classes best which it was not fitted to, from items (n, d) and their classes (n,).
+    """The form that does best on known classes that it was not fitted to, from items (n, d) and their classes (n,).
 
     >>> random = np.random.default_rng(0)
     >>> codes = np.repeat(np.arange(8), 20)

@@ -13,9 +13,9 @@ from likewise.training.randomness import ORDER, generator
 
 # An endless row of shuffles, of which each epoch takes its part, and any part can be had again.
 def shuffled_steps(n: int, epoch: int, steps: int, a_step: int, *, seed: int, which: int) -> Tensor:
-    """What the steps of an epoch take, (steps, a_step), of an endless row of shuffles of 0 to n - 1.
+    """The numbers that each step of an epoch takes, (steps, a_step), from an endless series of shuffles of 0 to n - 1.
 
-    `which` tells rows apart.
+    `which` selects one of several such series.
 
     >>> row = torch.cat([shuffled_steps(6, epoch, 2, 2, seed=0, which=0) for epoch in range(3)]).flatten()
     >>> row.view(2, 6).sort(1).values.tolist()

@@ -107,7 +107,7 @@ def answer_losses(
 def held_out_losses(
     network: nn.Module, pile: Pile, held_out: Pairs, flip: float | None, rates: ErrorRates | None = None
 ) -> NDArray[np.float32]:
-    """The MCL of each held-out answer (m,), with a doubt in every one; with rates, in each annotator as they say."""
+    """The MCL of each held-out answer (m,), none of which is taken as certain; with rates, by its annotator."""
     if rates is None:
         return answer_losses(inner(network), pile, held_out, max(rate_of(network, flip), LEAST_DOUBT))[0]
     same = credibility(held_out, *rates).clip(LEAST_DOUBT, 1 - LEAST_DOUBT).astype(np.float32)
@@ -128,7 +128,7 @@ def inner(network: nn.Module) -> nn.Module:
 
 @dataclass(frozen=True)
 class Judgement:
-    """What the turns led to."""
+    """The result of the turns."""
 
     rates: ErrorRates
     known: Known | None  # what further stages learn from; None where no answer looks wrong: the answers as given
@@ -142,7 +142,7 @@ def evidence_at_first(pairs: Pairs) -> Pairs:
 
 
 def known_by_answers(pairs: Pairs) -> EvidenceKnowledge:
-    """What answers say together where the items say nothing; each for itself where they do not bear each other out."""
+    """What answers say together, where items say nothing; or each alone, where the joint posterior is not supported."""
 
     def decide() -> list[float] | None:
         posterior = pairs.posterior() if len(pairs) <= MOST_JUDGED else None
@@ -175,7 +175,7 @@ def judge_answers(
 
 
 def temperature(logits: Floats, pairs: Pairs, rates: ErrorRates) -> float:
-    """By which the logits (n, K) are to be divided, so that answers of annotators with these rates are most likely.
+    """The divisor of the logits (n, K) under which answers of annotators with these rates are most likely.
 
     It has a prior around 1.5: a network is surer of what it was taught than it should be.
     """
@@ -225,7 +225,7 @@ def learn_in_turns(
     teach_classes: Callable[[nn.Module, Grouping, int, Stage], Stage],
     teach_answers: Callable[[nn.Module, Known, int, Stage], Stage],
 ) -> tuple[Stage, Judgement]:
-    """Go on from a stage as long as held-out answers do not speak against it; gives also what is known in the end.
+    """Take turns after a stage while held-out answers do not speak against them; also returns what is known then.
 
     Where no answer looks wrong there is nothing to go on with: clean answers lose nothing.
     After groups that show the classes all items that were looked at are taught, else those that answers speak of.
