@@ -89,7 +89,7 @@ def disagreements(pairs: Pairs) -> Pairs:
 
 
 def counted(pairs: Pairs) -> Pairs:
-    """The answers of weight above 0; the others count as not given."""
+    """The answers with a weight above 0; the others count as not given."""
     return pairs if (pairs.weight > 0).all() else pairs.select(pairs.weight > 0)
 
 

@@ -1,4 +1,4 @@
-"""From columns as people write them to numbers: answers to [0, 1], ids to positions, names to codes.
+"""Columns as people write them, parsed to numbers: answers to [0, 1], ids to positions, names to codes.
 
 Each distinct text is parsed once, and not once per row. Every refusal names the file and the line.
 """

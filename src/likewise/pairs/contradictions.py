@@ -67,7 +67,7 @@ class Chains:
         return [_back(target, source, before) for target in targets]
 
     def _meet(self, source: int, target: int) -> list[int] | None:
-        """Search from both ends, each time a level further where there is less to do, till they meet; None: too far."""
+        """Search from both ends, each time one level on the side with less work, until they meet; None: too far."""
         levels = [[np.array([source])], [np.array([target])]]
         self.before[0, source], self.before[1, target] = source, target
         met, chain = levels[0][0][self.before[1, [source]] >= 0], None

@@ -37,7 +37,7 @@ def distinct(values: Ints) -> Ints:
 
 
 def is_sparse(n: int, n_answers: int) -> bool:
-    """Whether so few of n rows are answered about that a table of all rows takes far more room than the answers."""
+    """Whether answers are about so few of n rows that a table of all rows takes far more room than the answers."""
     return n > max(ROWS, ROWS_PER_ANSWER * n_answers)
 
 

@@ -42,7 +42,7 @@ def read_json(path: Path) -> Any:
 
 
 def as_json(value: object) -> Any:
-    """The value as JSON has it."""
+    """The value with plain JSON types; NaN and infinity become null."""
     match value:
         case Mapping():
             return {str(key): as_json(item) for key, item in value.items()}

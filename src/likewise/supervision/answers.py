@@ -1,6 +1,6 @@
-"""Learning from answers: S is what people, sensors or links said about some pairs, and what follows from it.
+"""Learning from answers: S is the answers of people, sensors or links about some pairs, and what follows from them.
 
-A pair that nobody was asked about either counts for nothing or, with `unlabelled`, through its pseudo-similarity.
+An unanswered pair does not count or, with `unlabelled`, counts through its pseudo-similarity.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ class Known(Protocol):
 
     @property
     def complete(self) -> bool:
-        """Whether it leaves no pair unknown, of the items that anything is known of, and every pair counts alike."""
+        """Whether no pair of the items that answers speak of is unknown, and all pairs count alike."""
 
     def among(self, index: ArrayLike, device: Device = "cpu") -> PairTable:
         """The target of a batch of b items."""

@@ -136,7 +136,7 @@ def consensus(opinions: Tensor) -> Tensor:
 def consensus_objective(
     opinions: Tensor, criterion: Callable[[Tensor, Tensor], Tensor]
 ) -> Callable[[nn.Module, AnsweredBatch], tuple[Tensor, Tensor]]:
-    """The objective for `train` of a classifier, with opinions (n, R) about all items; labels are not looked at.
+    """The objective for `train` of a classifier, with opinions (n, R) about all items; labels are not used.
 
     >>> import torch
     >>> from likewise.criteria import MCL
