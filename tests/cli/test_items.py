@@ -126,7 +126,7 @@ def test_large_and_small_files_leave_out_the_answers_about_a_broken_image_alike(
     Pairs.from_arrays(index, [same for *_, same in answers]).write(tmp_path / "answers.csv")
     given = items.LoadedItems(pile, names)
     with pytest.warns(UserWarning, match=r"^Ignoring 2 answers about images that cannot be read\.$"):
-        small = items.find_answers(Pairs.read(tmp_path / "answers.csv"), given)
+        small = items.index_answers(Pairs.read(tmp_path / "answers.csv"), given)
     with pytest.warns(UserWarning, match=r"^Ignoring 2 answers about images that cannot be read\.$"):
         large = items.close_answers(tmp_path / "answers.csv", given, tmp_path / "kept", 0.0, 0)
     for column in ("left", "right", "same", "lines"):

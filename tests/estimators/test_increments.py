@@ -104,7 +104,7 @@ def test_new_answers_make_it_better_and_forget_nothing() -> None:
     for k in range(40, 640, 200):
         model.partial_fit(X, pairs=some(k, k + 200))
     assert model.score(X, Y) > 0.95
-    assert len(model.memory_["answers"].examples.said) == 640
+    assert len(model.memory_["answers"].examples.targets) == 640
 
 
 def test_one_answer_is_an_increment() -> None:
@@ -187,11 +187,11 @@ def test_the_memory_is_bounded_and_holds_as_many_of_each_class() -> None:
     inputs = torch.arange(9000.0)[:, None]
     labels = np.where(np.arange(9000) < 8000, 0, 1 + np.arange(9000) % 2)
     memory = Memory.of(Examples.of_labels(inputs, labels, None), seed=0)
-    assert len(memory.examples.inputs) == len(memory.examples.said) == REMEMBERED
+    assert len(memory.examples.inputs) == len(memory.examples.targets) == REMEMBERED
     np.testing.assert_array_equal(
-        labels[memory.examples.inputs[memory.examples.index[:, 0], 0].long()], memory.examples.said
+        labels[memory.examples.inputs[memory.examples.index[:, 0], 0].long()], memory.examples.targets
     )
-    assert np.bincount(memory.examples.said).tolist() == [1000, 500, 500]
+    assert np.bincount(memory.examples.targets).tolist() == [1000, 500, 500]
     later = Memory.of(Examples.of_labels(inputs + 9000, labels, None), seed=1, before=memory)
-    assert len(later.examples.said) == REMEMBERED
+    assert len(later.examples.targets) == REMEMBERED
     assert 300 < int((later.examples.inputs < 9000).sum()) < 1300

@@ -150,15 +150,15 @@ def test_choices_are_made_on_alphabets_whose_characters_are_not_learned(
 
 
 def test_what_each_recipe_is_said_to_have_done() -> None:
-    told = transfer.told(TransferEntry(PAPER, "mcl", "true", epochs=5))
-    assert told["similarity"]["batch_size"] == 100  # type: ignore[index]
-    assert (told["training"]["epochs"], told["training"]["batch_size"]) == (5, 100)  # type: ignore[index]
-    told = transfer.told(TransferEntry(BEST, "mcl", "true", seed=4))  # the estimators know the rest
-    assert (told["similarity"], told["training"]) == (
+    settings = transfer.beyond_settings(TransferEntry(PAPER, "mcl", "true", epochs=5))
+    assert settings["similarity"]["batch_size"] == 100  # type: ignore[index]
+    assert (settings["training"]["epochs"], settings["training"]["batch_size"]) == (5, 100)  # type: ignore[index]
+    settings = transfer.beyond_settings(TransferEntry(BEST, "mcl", "true", seed=4))  # the estimators know the rest
+    assert (settings["similarity"], settings["training"]) == (
         {"epochs": 15, "precision": "auto", "seed": 4},
         {"epochs": 10, "precision": "auto", "seed": 4},
     )
-    assert told["augmentation"]["shear"] == 15  # type: ignore[index]
+    assert settings["augmentation"]["shear"] == 15  # type: ignore[index]
 
 
 def test_each_character_is_a_class_of_its_own() -> None:

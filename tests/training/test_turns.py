@@ -56,7 +56,7 @@ def learn(turns: str, run: Path | None = None) -> Learned:
         SETTINGS,
         epochs=3,
         grouped=K,
-        said=kept,
+        raw_answers=kept,
         turns=turns,  # type: ignore[arg-type]
         run=run,
         config={"answers": 1},

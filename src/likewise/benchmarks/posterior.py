@@ -59,9 +59,9 @@ def measure(case: str, n_answers: int, seed: int = 0) -> Cost:
     logits = random.normal(size=(n_items, N_CLASSES))
     logits[np.arange(n_items), classes] += 4
     before, started = peak_bytes(), time.process_time()
-    found = pairs.posterior(unary=logits) if case == CASES[1] else pairs.posterior(n_classes=N_CLASSES)
+    posterior = pairs.posterior(unary=logits) if case == CASES[1] else pairs.posterior(n_classes=N_CLASSES)
     took, memory = time.process_time() - started, peak_bytes() - before
-    return Cost(case, n_answers, round(took, 3), round(memory / MEBIBYTE, 1), round(found.share_wrong, 4))
+    return Cost(case, n_answers, round(took, 3), round(memory / MEBIBYTE, 1), round(posterior.share_wrong, 4))
 
 
 def measure_alone(case: str, n_answers: int) -> Cost:

@@ -59,8 +59,8 @@ def summary(runs: Sequence[Run]) -> list[dict[str, object]]:
     for key in dict.fromkeys((run.case, run.chooser, run.wrong) for run in runs):
         some = [run for run in runs if (run.case, run.chooser, run.wrong) == key]
         counts = sorted(np.inf if run.to_target is None else run.to_target for run in some)
-        told = [is_covered(one, run) for run in some for one in run.forecasts]
-        covered = [each for each in told if each is not None]
+        verdicts = [is_covered(one, run) for run in some for one in run.forecasts]
+        covered = [each for each in verdicts if each is not None]
         within = [low <= run.curve[at] <= high for run in some for at, _, low, high in run.estimates]
         stops = [run.curve[run.stop] for run in some if run.stop is not None]
         rows.append({

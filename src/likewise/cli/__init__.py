@@ -1,4 +1,4 @@
-"""The command `likewise`: one file per command, and the one place where errors become a sentence and an exit code.
+"""The command `likewise`: one file per command; only here does an error become a sentence and an exit code.
 
 Nothing here imports torch; a command's file imports what it needs when it runs, so that --help answers at once.
 """
@@ -131,7 +131,7 @@ def _show_warning(
     file: TextIO | None = None,
     line: str | None = None,
 ) -> None:
-    """What happened, without the place in our source that says it."""
+    """Print the warning without the place in our source that raised it."""
     if rank_and_size()[0] > 0:
         return
     typer.echo(f"likewise: warning: {' '.join(str(message).split())}", err=True)

@@ -29,7 +29,7 @@ def export(
 ) -> None:
     """Write the answers of a store to a file.
 
-    These are the answers in force: those that nobody has changed or taken back, without "not sure".
+    These are the answers in force: those that nobody has changed or withdrawn, without "not sure".
     """
     check_file(out, "--out", (".csv", ".parquet"))
 
@@ -55,7 +55,7 @@ def import_(
 ) -> None:
     """Add the answers of a file to a store.
 
-    What is there already is not added again. An answer to which somebody has given another since stays changed.
+    An answer that is in the store already is not added again. One that was changed since stays changed.
     """
     from likewise.pairs import Pairs
     from likewise.pairs.files import check_suffix
@@ -87,7 +87,7 @@ def _events(pairs: Pairs, annotator: str) -> list[Event]:
         if left == right or pairs.weight[row] == 0:
             continue
         who = annotator if pairs.annotator is None else pairs.annotators[pairs.annotator[row]] or annotator
-        said = "\0".join((who, *sorted((left, right)), f"{same:g}"))
-        number = str(uuid5(IMPORTED, said))
+        content = "\0".join((who, *sorted((left, right)), f"{same:g}"))
+        number = str(uuid5(IMPORTED, content))
         events[number] = Event(number, who, left, right, "same" if same else "different", why="import")
     return list(events.values())

@@ -153,7 +153,7 @@ for _name, (_help, _options) in BENCHMARKS.items():
 
 @contextmanager
 def _threads(number: int | None) -> Iterator[None]:
-    """So many of torch's threads, if a number is given, and as many as before afterwards."""
+    """Inside, torch has this many threads, if a number is given."""
     import torch
 
     before = torch.get_num_threads()
@@ -165,7 +165,7 @@ def _threads(number: int | None) -> Iterator[None]:
 
 
 def _check_writable(out: Path) -> None:
-    """Refuse before minutes of measuring, and not after."""
+    """Refuse before minutes of measuring, not after them."""
     if out.is_dir():
         raise InputError(f"{out} is a folder; give --out the name of a file.")
     try:

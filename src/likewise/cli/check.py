@@ -24,7 +24,7 @@ LINKS = 12  # a longer chain is cut in the middle
 
 
 def claims(posterior: Posterior) -> bool:
-    """Whether anything can be said of single answers: not where many could bear each other out, and do not."""
+    """Whether claims about single answers are possible: not where many answers overlap and still do not agree."""
     return posterior.supported or posterior.n_redundant < ENOUGH
 
 
@@ -53,7 +53,7 @@ def credible_record(posterior: Posterior, suspects: Sequence[Suspect]) -> dict[s
 
 
 def credible_report(posterior: Posterior, suspects: Sequence[Suspect]) -> Iterator[str]:
-    """The lines to print. Where answers do not bear each other out, that is said, and nothing more is claimed."""
+    """The lines to print. Where answers do not support each other, they say so and claim nothing more."""
     from likewise.pairs.credible import credible_facts, share_in_words
 
     facts = credible_facts(posterior)
@@ -94,8 +94,8 @@ def mixed_up_classes(model: PairClassifier) -> list[dict[str, Any]] | None:
 
     if model.confusion_ is None:
         return None
-    found = mixed_up(model.confusion_, model.outputs_)
-    return [{"classes": [one, other], "called_same": share} for one, other, share in found]
+    mixed = mixed_up(model.confusion_, model.outputs_)
+    return [{"classes": [one, other], "called_same": share} for one, other, share in mixed]
 
 
 def rates_table(rates: Sequence[Mapping[str, Any]]) -> Iterator[str]:

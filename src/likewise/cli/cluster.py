@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
-from likewise.cli.items import find_answers, open_to_learn, read_all
+from likewise.cli.items import index_answers, open_to_learn, read_all
 from likewise.cli.options import (
     ANSWERS,
     PLACE,
@@ -76,7 +76,7 @@ def cluster(
     if answers is not None and stream.names:
         answers.index(stream.names)  # a wrong id is found before many images are read
     given = read_all(stream)
-    answers = None if answers is None else find_answers(answers, given)
+    answers = None if answers is None else index_answers(answers, given)
     if answers is not None and getattr(model, "contradictions", None) == "refuse":
         refuse_contradictions(answers)  # while the items have their names
     rows = None if answers is None else replace(answers, ids=None)
@@ -129,9 +129,9 @@ def _kept(answers: Pairs, labels: Any) -> str:
     """How many of the answers the clusters agree with."""
     import numpy as np
 
-    told = (answers.same != 0.5) & (answers.weight > 0)
+    counted = (answers.same != 0.5) & (answers.weight > 0)
     together = labels[answers.left] == labels[answers.right]
-    kept, total = int((told & (together == (answers.same > 0.5))).sum()), int(np.count_nonzero(told))
+    kept, total = int((counted & (together == (answers.same > 0.5))).sum()), int(np.count_nonzero(counted))
     share = f" ({100 * kept / total:.1f} %)" if total else ""
     return f"They agree with {kept:,} of {total:,} answers{share}."
 

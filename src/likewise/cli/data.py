@@ -36,11 +36,11 @@ def list_sets(data: Data = None) -> None:
     from likewise.datasets.source_files import get_command
 
     typer.echo("digits        embedded in scikit-learn")
-    for found in survey(data):
-        if not found.missing:
-            what = ", ".join(map(str, sorted({path.parent for path in found.paths})))
-        elif found.paths:
-            what = f"incomplete, without {', '.join(found.missing)}; run `{get_command(found.name, data)}`"
+    for data_set in survey(data):
+        if not data_set.missing:
+            what = ", ".join(map(str, sorted({path.parent for path in data_set.paths})))
+        elif data_set.paths:
+            what = f"incomplete, without {', '.join(data_set.missing)}; run `{get_command(data_set.name, data)}`"
         else:
-            what = f"not found; run `{get_command(found.name, data)}`"
-        typer.echo(f"{found.name:<13} {what}")
+            what = f"not found; run `{get_command(data_set.name, data)}`"
+        typer.echo(f"{data_set.name:<13} {what}")

@@ -14,7 +14,7 @@ from likewise.cli.items import (
     answer_files,
     encoder_to_learn,
     features_or_images,
-    find_answers,
+    index_answers,
     open_for,
     read_answers,
 )
@@ -174,14 +174,14 @@ def discover(
         check_number(unknown, len(loaded.items), classes)
         teacher = Teacher(path, network=learned) if earlier is not None else read_known(path, images, grouped)
         check_form(teacher, unknown, loaded)
-        answers = None if answers is None else find_answers(answers, loaded)
+        answers = None if answers is None else index_answers(answers, loaded)
         if not run.begin(unknown, loaded, path, unit="row", sha256=teacher.sha256()):
             return
         _discover(unknown, loaded, teacher, answers, out, arguments)
 
 
 def _encoder(known: Path, arguments: dict[str, Any]) -> Encoder | None:
-    """The encoder that is named, or that suits the known items."""
+    """The encoder that was named, or the default for the known items."""
     from likewise.encoders import Encoder
 
     asked = (arguments["encoder"], known, text_columns(arguments["text"]))
@@ -255,7 +255,7 @@ def _discover(
 def _learn_similarity(
     teacher: Teacher, encoder: Encoder | None, out: Path, arguments: dict[str, Any]
 ) -> SimilarityNetwork:
-    """What "same" means, saved as soon as it is known."""
+    """Learn what "same" means, and save it at once."""
     import numpy as np
 
     from likewise.estimators import SimilarityNetwork
@@ -310,7 +310,7 @@ def _metrics(discoverer: CategoryDiscoverer, teacher: Teacher, out: Path) -> dic
 
 
 def _introduction(unknown: Path, loaded: LoadedItems, teacher: Teacher) -> Iterator[str]:
-    """What there is to look for, and to learn from."""
+    """What the run looks for, and what it learns from."""
     ignored = ignored_labels(unknown, loaded.items)
     yield f"{items_in_words(unknown, loaded)} without labels" + (f"; {ignored}" if ignored else "")
     if teacher.known is None:

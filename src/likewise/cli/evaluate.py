@@ -1,4 +1,4 @@
-"""`likewise evaluate`: how far a run agrees with labels that it was not told; nothing in the run is changed."""
+"""`likewise evaluate`: how far a run agrees with labels that it has not seen; the run is not changed."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def evaluate(
 
 
 def _predict(run: Path, path: Path, encoder: str | None) -> Predicted:
-    """What the run's classifier says of items."""
+    """What the run's classifier predicts for items."""
     from likewise.estimators import load_classifier
 
     model = load_classifier(run)
@@ -103,10 +103,10 @@ def _judge(predicted: Predicted, truth: FewLabels, learned: set[int], known: lis
             "correct the ids, or give --items."
         )
     there = [row for row, place in enumerate(places) if place >= 0]
-    said = np.array([predicted.classes[places[row]] for row in there])
-    told = np.array([truth.labels[row] for row in there])
-    outputs, output = np.unique(said, return_inverse=True)
-    classes, label = np.unique(told, return_inverse=True)
+    assigned = np.array([predicted.classes[places[row]] for row in there])
+    labels = np.array([truth.labels[row] for row in there])
+    outputs, output = np.unique(assigned, return_inverse=True)
+    classes, label = np.unique(labels, return_inverse=True)
     counts = confusion(output, label, len(outputs), len(classes))
     matching = match_outputs(counts)
     right = accuracy(counts, matching)
@@ -117,8 +117,8 @@ def _judge(predicted: Predicted, truth: FewLabels, learned: set[int], known: lis
         "interval": wilson(round(right * len(there)), len(there)),
         "nmi": nmi(counts),
         "ari": ari(counts),
-        "accuracy_by_name": float((said == told).mean()) if predicted.named else None,
-        "known_and_new": None if known is None else known_and_new(said, told, np.isin(told, known))._asdict(),
+        "accuracy_by_name": float((assigned == labels).mean()) if predicted.named else None,
+        "known_and_new": None if known is None else known_and_new(assigned, labels, np.isin(labels, known))._asdict(),
         "outputs": outputs[order].tolist(),
         "classes": classes.tolist(),
         "matching": [None if matching[place] < 0 else str(classes[matching[place]]) for place in order],

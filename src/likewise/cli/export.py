@@ -35,12 +35,12 @@ def export(
     from likewise.estimators.onnx_file import export_encoded_onnx
 
     model = load_classifier(run)
-    form, found = model.input_form_, model.naming_.columns >= 0
+    form, in_use = model.input_form_, model.naming_.columns >= 0
     shared: dict[str, Any] = {
         "mean": form.mean,
         "std": form.std,
-        "outputs": model.naming_.columns[found].tolist(),
-        "class_names": [str(name) for name in model.classes_[found].tolist()],
+        "outputs": model.naming_.columns[in_use].tolist(),
+        "class_names": [str(name) for name in model.classes_[in_use].tolist()],
     }
     seen = None if model.encoder_ is None else encoder_for(model, encoder)
     with writing(onnx, "--onnx"):
@@ -51,7 +51,7 @@ def export(
             difference = export_encoded_onnx(model.network_, seen, onnx, **shared)
     typer.echo(f"Wrote {onnx}; its probabilities and torch's differ by at most {difference:.1g}. To use it:\n")
     given, kind = _inputs(form, None if seen is None else seen.facts)
-    typer.echo(EXAMPLE.format(path=str(onnx), given=given, kind=f"{kind} -> float32 (batch, {int(found.sum())})"))
+    typer.echo(EXAMPLE.format(path=str(onnx), given=given, kind=f"{kind} -> float32 (batch, {int(in_use.sum())})"))
     if seen is not None:
         typer.echo(
             f"\nThe encoder {seen.facts['name']} is inside; the metadata likewise.input say how to prepare items."

@@ -57,7 +57,7 @@ def read_few_labels(path: Path) -> FewLabels:
 
 
 def positions(few: FewLabels, names: Sequence[str], n_items: int, remedy: str = REMEDY) -> list[int]:
-    """Where the labelled items stand among all, every one of which must be there."""
+    """The positions of the labelled items among all; an item that is missing is refused."""
     found = look_up(few, names, n_items)
     if -1 in found:
         place = found.index(-1)
@@ -67,7 +67,7 @@ def positions(few: FewLabels, names: Sequence[str], n_items: int, remedy: str = 
 
 
 def look_up(few: FewLabels, names: Sequence[str], n_items: int) -> list[int]:
-    """Where each labelled item stands among all, by its name, or by its row number where no name is a number; else -1.
+    """The position of each labelled item, by its name, or by its row number where no name is a number; -1 if missing.
 
     An item that is labelled twice is refused.
     """

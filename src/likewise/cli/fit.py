@@ -19,7 +19,7 @@ from likewise.cli.items import (
     are_large,
     close_answers,
     encoded_anew,
-    find_answers,
+    index_answers,
     open_to_learn,
     read_answers,
 )
@@ -145,7 +145,7 @@ def fit(
         if large and arguments["noise"] not in (0, "auto"):
             raise InputError(f"{pairs} is too large to be read whole, which --noise needs; leave it out.")
         answers = None if large else read_answers(pairs, stream)
-        told = pairs if answers is None else answers.source.file
+        source = pairs if answers is None else answers.source.file
         files, state = answer_files(pairs, answers)
         if run.was_finished(files, items, stream, state):
             return
@@ -154,8 +154,8 @@ def fit(
             placed: Pairs | LargeAnswers = close_answers(Path(pairs), loaded, out / "answers", held_out, seed)
         else:
             by_annotator = arguments["noise"] in ("auto", "annotators")
-            placed = find_answers(answers if by_annotator else _merged(answers), loaded)
-        if not run.begin(items, loaded, told, unit=placed.source.unit, sha256=run_files.answers_sha256(placed)):
+            placed = index_answers(answers if by_annotator else _merged(answers), loaded)
+        if not run.begin(items, loaded, source, unit=placed.source.unit, sha256=run_files.answers_sha256(placed)):
             return
         _learn(items, loaded, placed, out, arguments)
 
@@ -200,10 +200,10 @@ def _learn(
         typer.echo(line)
     if isinstance(answers, Pairs):
         _warn_of_self_pairs(answers)
-    told = {name: value for name, value in arguments.items() if name not in NOT_THE_MODELS}
+    parameters = {name: value for name, value in arguments.items() if name not in NOT_THE_MODELS}
     model = PairClassifier(
         arguments["classes"],
-        **told,
+        **parameters,
         encoder=loaded.encoder_name,
         image_size=arguments["size"],
         random_state=arguments["seed"],
@@ -234,7 +234,7 @@ def _metrics(model: PairClassifier, loaded: LoadedItems, out: Path) -> dict[str,
     similarity = model.predict_same(loaded.X, asked)
     measured = pair_accuracy(similarity, held_out.same)
     right = (similarity > 0.5) == (held_out.same > 0.5)
-    found, sizes = np.unique(model.predict(loaded.X), return_counts=True)
+    predicted, sizes = np.unique(model.predict(loaded.X), return_counts=True)
     return {
         "held_out": {
             "answers": measured.n,
@@ -248,7 +248,7 @@ def _metrics(model: PairClassifier, loaded: LoadedItems, out: Path) -> dict[str,
         },
         "number_of_classes": {"estimate": model.n_outputs_, "interval": model.n_classes_interval_},
         "classes_found": len(model.classes_),
-        "class_sizes": dict(zip(found.tolist(), sizes.tolist(), strict=True)),
+        "class_sizes": dict(zip(predicted.tolist(), sizes.tolist(), strict=True)),
         "unused_outputs": model.unused_outputs_,
         "noise": model.noise_,
         "answers": model.credibility_,

@@ -1,4 +1,4 @@
-"""Items as the commands take them: all that can be read, a word about those that cannot, and the answers about them."""
+"""Items as the commands take them: all that can be read, a warning about the others, and the answers about them."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ def read_all(stream: ItemStream) -> LoadedItems:
 def read_or_keep(
     stream: ItemStream, folder: Path, files: Sequence[Path], *, on_disk: bool = False, strict: bool = False
 ) -> LoadedItems:
-    """All items in memory; where they would fill it, or with `on_disk`, in a folder, which is used again."""
+    """All items in memory; where they would fill it, or with `on_disk`, in a folder that later calls reuse."""
     if not on_disk and not is_too_large(stream.n_bytes):
         return read_all(stream)
 
@@ -89,7 +89,7 @@ def read_or_keep(
 
 
 def is_too_large(n_bytes: int) -> bool:
-    """Whether so much would fill more than half of the memory, with a copy for each process of this machine."""
+    """Whether this would fill more than half of the memory, with a copy for each process on this machine."""
     from likewise.storage.machine import memory
 
     there, copies = memory(), int(os.environ.get("LOCAL_WORLD_SIZE", rank_and_size()[1]))
@@ -134,7 +134,7 @@ def encoder_of(stream: ItemStream) -> Encoder | None:
 
 
 def share_out(stream: ItemStream) -> None:
-    """Where items are encoded, in several processes: each of these encodes a part of them."""
+    """With an encoder and several processes, let each process encode a part of the items."""
     from likewise.encoders.stream import EncodedStream
 
     if isinstance(stream, EncodedStream):
@@ -161,7 +161,7 @@ def list_broken(broken: Sequence[str], kind: str = "image") -> None:
 
 
 def are_large(place: str, out: Path) -> bool:
-    """Whether answers are closed on disk instead of read whole; a run resumes as it was begun."""
+    """Whether answers are closed on disk instead of read into memory; a run resumes the way it began."""
     from likewise.pairs.files import is_store
     from likewise.pairs.large import memory_for
 
@@ -182,7 +182,7 @@ def read_answers(place: str, stream: ItemStream) -> Pairs:
 
 
 def answer_files(place: str, answers: Pairs | None) -> tuple[list[Path], str]:
-    """What tells whether answers are those of before: their file or, in a store, where no file says so, their hash."""
+    """What shows that answers are unchanged: their file or, for a store, the hash of its answers."""
     from likewise.pairs.files import is_store
 
     if answers is not None and is_store(place):
@@ -190,19 +190,19 @@ def answer_files(place: str, answers: Pairs | None) -> tuple[list[Path], str]:
     return [Path(place)], ""
 
 
-def find_answers(pairs: Pairs, loaded: LoadedItems) -> Pairs:
+def index_answers(pairs: Pairs, loaded: LoadedItems) -> Pairs:
     """The answers with positions among the items; those about items that cannot be read are left out."""
     import numpy as np
 
-    found = pairs.index(loaded.names or len(loaded.items))
+    indexed = pairs.index(loaded.names or len(loaded.items))
     there = _readable(loaded)
     if there.all():
-        return found
+        return indexed
     place = np.cumsum(there) - 1
-    kept = found.select(there[found.left] & there[found.right])
-    counted = [(part.weight > 0) & (part.left != part.right) for part in (found, kept)]
+    kept = indexed.select(there[indexed.left] & there[indexed.right])
+    counted = [(part.weight > 0) & (part.left != part.right) for part in (indexed, kept)]
     _warn_of_left_out(int(counted[0].sum() - counted[1].sum()))
-    ids = None if found.ids is None else found.ids[there]
+    ids = None if indexed.ids is None else indexed.ids[there]
     return replace(kept, left=place[kept.left], right=place[kept.right], n_items=len(loaded.items), ids=ids)
 
 

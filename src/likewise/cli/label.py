@@ -137,7 +137,7 @@ def _account() -> str:
 
 
 def _check_host(host: str, annotators: Path | None) -> None:
-    """Beyond this machine, everybody must have a token of their own."""
+    """Refuse to serve beyond this machine without a token for each person."""
     if _is_loopback(host):
         return
     if annotators is None:
@@ -157,10 +157,10 @@ def _is_loopback(host: str) -> bool:
 
 
 def _listen(host: str, port: int) -> socket.socket:
-    """A socket that listens, before anything slow is done."""
+    """Open the listening socket before anything slow is done."""
     try:
-        found = socket.getaddrinfo(host or None, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)
-        family, kind, protocol, _, place = found[0]
+        resolved = socket.getaddrinfo(host or None, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)
+        family, kind, protocol, _, place = resolved[0]
         listening = socket.socket(family, kind, protocol)
     except OSError as error:
         raise InputError(f"--host {host} is no address of this machine ({error.strerror}); give another.") from error

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
-from likewise.cli.items import check_shape, find_answers, open_for, read_all
+from likewise.cli.items import check_shape, index_answers, open_for, read_all
 from likewise.cli.options import BatchSize, Data, DatasetName, ItemsMoved, NetworkName, Processes
 from likewise.cli.outputs import check_file, writing
 from likewise.cli.processes import rank_and_size
@@ -143,7 +143,7 @@ def _fitted(
     model, path = models[0], items_of(runs[0], moved)
     given = read_all(open_for(model, path, columns=fits[0].columns))
     check_shape(given.items, model, path)
-    answers = find_answers(read_answers(runs[0], fits[0])[0], given)
+    answers = index_answers(read_answers(runs[0], fits[0])[0], given)
     form, inputs = model.input_form_, given.items.inputs
     batches = answered_batches(
         of_unit_length(inputs) if form.unit_length else inputs,

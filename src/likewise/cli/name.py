@@ -33,11 +33,11 @@ def name(
     model = load_classifier(run)
     few = read_few_labels(labels)
     check_folder(run, "RUN")
-    X, told = _inputs(model, run, items, few, encoder)
-    model.name_classes(X, told)
+    X, names = _inputs(model, run, items, few, encoder)
+    model.name_classes(X, names)
     with writing(run, "RUN"):
         model.save(run)
-    for line in _table(model, np.asarray(model.predict(X)), told):
+    for line in _table(model, np.asarray(model.predict(X)), names):
         typer.echo(line)
     typer.echo(f"\nNext:\n  likewise predict {shlex.quote(str(run))} NEW_ITEMS --out predictions.csv")
 
@@ -57,23 +57,23 @@ def _inputs(
     if stream.names and model.encoder_ is None:
         paths = [str(path / stream.names[place]) for place in positions(few, stream.names, len(stream))]
         channels, size, _ = model.input_form_.shape
-        found = load_images(paths, size=size, channels=1 if channels == 1 else 3, strict=False)
+        labelled = load_images(paths, size=size, channels=1 if channels == 1 else 3, strict=False)
         label_of = dict(zip(paths, few.labels, strict=True))
-        told = [label_of[each] for each in found.ids]
+        names = [label_of[each] for each in labelled.ids]
     else:
         everything = check_shape(collect(stream), model, path)
-        found = everything.subset(torch.tensor(positions(few, everything.ids, len(everything))))
-        told = few.labels
-    return features_or_images(found), np.array(told)
+        labelled = everything.subset(torch.tensor(positions(few, everything.ids, len(everything))))
+        names = few.labels
+    return features_or_images(labelled), np.array(names)
 
 
-def _table(model: NetworkClassifier, said: Any, told: Any) -> Iterator[str]:
+def _table(model: NetworkClassifier, predictions: Any, names: Any) -> Iterator[str]:
     """Each output, its name, and how many of the few items of that name are in it."""
     naming = model.naming_
     width = max(len("name"), *(len(str(each)) for each in naming.classes))
     yield f"  output  {'name':<{width}}  labelled items that agree"
     for each, output in zip(naming.classes.tolist(), naming.columns.tolist(), strict=True):
-        of = int((told == each).sum())
-        agree = f"{int((said[told == each] == each).sum())} of {of}" if of else "none is labelled so"
+        of = int((names == each).sum())
+        agree = f"{int((predictions[names == each] == each).sum())} of {of}" if of else "none is labelled so"
         yield f"  {output if output >= 0 else '-':>6}  {each!s:<{width}}  {agree}"
-    yield f"\n{int((said == told).sum()):,} of {len(told):,} labelled items are in the class of their name."
+    yield f"\n{int((predictions == names).sum()):,} of {len(names):,} labelled items are in the class of their name."

@@ -1,4 +1,4 @@
-"""What a command writes: the place is checked before the work begins, tables as .csv or .parquet a part at a time."""
+"""Output files: the place is checked before the work begins; tables are written as .csv or .parquet in parts."""
 
 from __future__ import annotations
 

@@ -103,8 +103,8 @@ def _discovered(run: Path) -> CategoryDiscoverer | None:
     from likewise.estimators import CategoryDiscoverer
     from likewise.estimators.saved_discoverer import NAME
 
-    found = CategoryDiscoverer.load(run) if (run / NAME).exists() else None
-    return None if found is None or found.novelty_ is None else found
+    discoverer = CategoryDiscoverer.load(run) if (run / NAME).exists() else None
+    return None if discoverer is None or discoverer.novelty_ is None else discoverer
 
 
 def _predictions(

@@ -66,7 +66,7 @@ def end_with(parent: int) -> None:
 
 
 def dealt_out(rows: Sequence[T], key: Callable[[T], Hashable]) -> list[T]:
-    """The rows of a table that are for this process; those with the same key, which share a folder, go together.
+    """The rows of a table that this process runs; rows with the same key share a folder and stay together.
 
     >>> dealt_out(["a1", "b1", "a2"], key=lambda row: row[0])
     ['a1', 'b1', 'a2']

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from likewise.cli.few_labels import find_labels, read_few_labels
-from likewise.cli.items import LoadedItems, check_shape, find_answers, open_for, read_or_keep
+from likewise.cli.items import LoadedItems, check_shape, index_answers, open_for, read_or_keep
 from likewise.cli.options import EncoderMoved, ItemsMoved, RunFolder
 from likewise.cli.outputs import check_file, writing
 from likewise.cli.run_files import Fit, columns_of, items_of, items_sha256, read_answers, read_held_out, require_fit
@@ -72,7 +72,7 @@ def report(
 
 
 def _have_changed(loaded: LoadedItems, fit: Fit, path: Path) -> bool:
-    """Whether the items are others than those that the run was fitted to; then a warning says so."""
+    """Whether the items differ from those that the run was fitted to; if so, warn."""
     if items_sha256(loaded.items) == fit.items_sha256:
         return False
     if not loaded.names and len(loaded.items) != fit.n_items:
@@ -102,7 +102,7 @@ def _answers(run: Path, fit: Fit, loaded: LoadedItems) -> tuple[Pairs, NDArray[n
     import numpy as np
 
     written = read_answers(run, fit)
-    placed = find_answers(written.pairs, loaded)
+    placed = index_answers(written.pairs, loaded)
     kept = np.isin(written.pairs.lines, placed.lines)  # all but those about images that cannot be read
     return placed, written.held_out[kept], None if written.p_wrong is None else written.p_wrong[kept]
 

@@ -67,10 +67,10 @@ class Run:
                 stream, self.folder / "items", item_files(items, stream), on_disk=on_disk, strict=strict
             )
 
-    def begin(self, items: Path, loaded: LoadedItems, told: Path | str, *, unit: str, sha256: str) -> bool:
+    def begin(self, items: Path, loaded: LoadedItems, source: Path | str, *, unit: str, sha256: str) -> bool:
         """Write fit.json and keep other processes out; False where the run turns out to be finished.
 
-        `told` is the file or store of the answers or labels, or where "same" is learned from; its places count in
+        `source` is the file or store of the answers or labels, or where "same" is learned from; its places count in
         `unit`s, and `sha256` is of its content.
         """
         record = run_files.Fit(
@@ -78,7 +78,7 @@ class Run:
             items=str(items.absolute()),
             n_items=len(loaded.items),
             columns=loaded.items.columns,
-            told=str(told) if "://" in str(told) else str(Path(told).absolute()),
+            told=str(source) if "://" in str(source) else str(Path(source).absolute()),
             unit=unit,
             arguments=self.arguments,
             items_sha256=run_files.items_sha256(loaded.items),

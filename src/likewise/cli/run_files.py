@@ -74,7 +74,7 @@ RECORD: dict[str, Any] = {
 
 @dataclass(frozen=True)
 class Fit:
-    """What was fitted to what: fit.json."""
+    """The record of a fit: its items, what it learned from, and its arguments, as in fit.json."""
 
     command: str  # "fit", "semi" or "discover"
     items: str  # absolute path
@@ -89,7 +89,7 @@ class Fit:
 
     @property
     def word(self) -> str:
-        """For what it was told, such as "answers"."""
+        """The word for what it learned from, such as "answers"."""
         return LEARNED_FROM[self.command]
 
     def write(self, run: Path) -> None:
@@ -125,7 +125,7 @@ def require_fit(run: Path) -> Fit:
 
 
 def items_of(run: Path, given: Path | None) -> Path:
-    """Where the items of a run are: where they are said to be now, or where they were when it was fitted."""
+    """The place of the items of a run: the one given now, or that of the fit."""
     if given is not None:
         return given
     fit = read_fit(run)
@@ -154,7 +154,7 @@ def is_finished(run: Path, command: str) -> bool:
 
 
 def refuse_other_arguments(run: Path, old: Fit | None, command: str, arguments: dict[str, Any]) -> None:
-    """Refuse a folder that holds something else than this fit."""
+    """Refuse a folder that holds another fit than this one."""
     from likewise.storage.records import as_json, first_difference
 
     if old is None:
@@ -216,7 +216,7 @@ def begun(run: Path, fit: Fit) -> Iterator[None]:
 
 
 def training_seconds(run: Path) -> float:
-    """Of all stages, however often they were stopped."""
+    """The seconds of training in all stages, however often they were stopped."""
     from likewise.storage.records import check_record, read_json
 
     total = 0.0
@@ -308,22 +308,22 @@ def read_answers(run: Path, fit: Fit) -> SavedAnswers:
     return SavedAnswers(dataclasses.replace(pairs, source=Source(lines, fit.told, fit.unit)), held_out, p_wrong)
 
 
-def labels_sha256(told: LabelledItems) -> str:
+def labels_sha256(labelled: LabelledItems) -> str:
     from likewise.storage.records import fingerprint
 
-    return fingerprint([told.positions, "\n".join(told.labels.tolist())])
+    return fingerprint([labelled.positions, "\n".join(labelled.labels.tolist())])
 
 
-def write_labels(path: Path, told: LabelledItems, ids: Sequence[str], held_out: NDArray[np.bool_]) -> None:
+def write_labels(path: Path, labelled: LabelledItems, ids: Sequence[str], held_out: NDArray[np.bool_]) -> None:
     """All labels, as `read_few_labels` takes them, and a column of our own."""
     import pyarrow as pa
     import pyarrow.parquet
 
     from likewise.storage.atomic_files import open_atomically
 
-    names = [ids[place] for place in told.positions.tolist()] if ids else told.positions
+    names = [ids[place] for place in labelled.positions.tolist()] if ids else labelled.positions
     with open_atomically(path) as file:
-        table = pa.table({"id": names, "label": told.labels.tolist(), "held_out": held_out})
+        table = pa.table({"id": names, "label": labelled.labels.tolist(), "held_out": held_out})
         pyarrow.parquet.write_table(table, file, store_schema=False)
 
 

@@ -155,10 +155,10 @@ def _metrics(
 
     from likewise.evaluation import wilson
 
-    said = model.predict(loaded.X)
-    right = said[placed.positions] == placed.labels  # (m,)
+    predictions = model.predict(loaded.X)
+    right = predictions[placed.positions] == placed.labels  # (m,)
     n, hits = int(held_out.sum()), int(right[held_out].sum())
-    found, sizes = np.unique(said, return_counts=True)
+    predicted, sizes = np.unique(predictions, return_counts=True)
     return {
         "method": model.method_,
         "labels": model.n_labelled_,
@@ -171,7 +171,7 @@ def _metrics(
             "interval": wilson(hits, n) if n else None,
         },
         "class_sizes": dict.fromkeys(model.classes_.tolist(), 0)
-        | dict(zip(found.tolist(), sizes.tolist(), strict=True)),
+        | dict(zip(predicted.tolist(), sizes.tolist(), strict=True)),
         "seconds": run_files.training_seconds(out),
     }
 

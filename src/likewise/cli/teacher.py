@@ -53,11 +53,11 @@ class Teacher:
     def sha256(self) -> str:
         if self.known is None:
             return hashlib.sha256(saved_files(self.path)[0].read_bytes()).hexdigest()
-        found = hashlib.sha256(items_sha256(self.known).encode())
-        found.update(self.known.labels.numpy().tobytes())
-        found.update("\n".join(self.known.class_names).encode(errors="surrogateescape"))
-        found.update(b"in groups" if self.groups else b"")
-        return found.hexdigest()
+        digest = hashlib.sha256(items_sha256(self.known).encode())
+        digest.update(self.known.labels.numpy().tobytes())
+        digest.update("\n".join(self.known.class_names).encode(errors="surrogateescape"))
+        digest.update(b"in groups" if self.groups else b"")
+        return digest.hexdigest()
 
 
 def known_files(path: Path, images: Images) -> list[Path]:

@@ -55,7 +55,7 @@ def table2(
 
     Records ACC, NMI and the number of characters.
 
-    An entry that has a record is not run again, and one that was cut goes on with the next alphabet.
+    An entry that has a record is not run again; one that was stopped resumes with the next alphabet.
     """
     from likewise.paper.transfer_entries import select_transfer, transfer_recipes
 

@@ -178,12 +178,12 @@ def judge_geometries(
         places = np.unique(codes[rows], return_inverse=True)[1]
         n_classes = int(places.max()) + 1
         nothing = Odds(len(rows), np.empty((0, 2), dtype=np.int64), np.empty(0))
-        found: dict[str, list[float]] = {}
+        accuracies: dict[str, list[float]] = {}
         for candidate in geometries(space[rows] if embed is None else embed(rows), n_classes, seed, 1):
             labels = candidate.posterior(nothing, FIRST_WRONG, n_classes).argmax(1)
             counts = confusion(labels, places, n_classes, n_classes)
-            found.setdefault(candidate.name, []).append(accuracy(counts, match_outputs(counts)))
-        for name, values in found.items():
+            accuracies.setdefault(candidate.name, []).append(accuracy(counts, match_outputs(counts)))
+        for name, values in accuracies.items():
             right.setdefault(name, []).append(float(np.mean(values)))
     mean = {name: float(np.mean(values)) for name, values in right.items()}
     return {name: (value - max(mean.values())) / POINTS for name, value in mean.items()}

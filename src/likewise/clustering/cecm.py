@@ -110,13 +110,13 @@ class CECM(ClusterMixin, BaseEstimator):  # type: ignore[misc]
     @atomic
     def fit(self, X: ArrayLike, y: None = None, *, pairs: Pairs | None = None) -> Self:
         items = check_items(self, X)
-        given = read_constraints(pairs, X, self.contradictions)
+        constraints = read_constraints(pairs, X, self.contradictions)
         self.focal_sets_ = focal_sets(self.n_clusters, self.focal_sets)
         centres = fit_centres(items, self.n_clusters, 3, check_random_state(self.random_state)).cluster_centers_
-        found = minimise(items, given, self.focal_sets_, centres, self)
-        self.masses_, self.cluster_centers_, self.objective_ = found[:3]
+        solution = minimise(items, constraints, self.focal_sets_, centres, self)
+        self.masses_, self.cluster_centers_, self.objective_ = solution[:3]
         self.n_iter_ = len(self.objective_)
-        warn_unless(found.converged, self, "max_iter")
+        warn_unless(solution.converged, self, "max_iter")
         self.labels_ = pignistic(self.masses_, self.focal_sets_).argmax(axis=1)
         self._spread = _spread(items)
         return self
@@ -154,11 +154,13 @@ def focal_sets(n_clusters: int, kind: FocalSets) -> NDArray[np.bool_]:
     return sets
 
 
-def minimise(items: Floats, given: Constraints, sets: NDArray[np.bool_], centres: Floats, settings: CECM) -> Credal:
+def minimise(
+    items: Floats, constraints: Constraints, sets: NDArray[np.bool_], centres: Floats, settings: CECM
+) -> Credal:
     """Masses and centres in turns, from these centres on."""
     n, n_sets, spread = len(items), len(sets), _spread(items)
     size = np.maximum(sets.sum(axis=1), 1)
-    evidence = Evidence.of(given, sets, settings.xi)
+    evidence = Evidence.of(constraints, sets, settings.xi)
     share = (1 - settings.xi) / (n_sets * n)
     masses = np.empty((n, n_sets))
     objective: list[float] = []
@@ -237,9 +239,9 @@ class Evidence(NamedTuple):
     scale: float  # xi / w
 
     @classmethod
-    def of(cls, given: Constraints, sets: NDArray[np.bool_], xi: float) -> Self:
-        total = float(given.must_weight.sum() + given.cannot_weight.sum())
-        must, cannot = as_it_multiplies(given.must), as_it_multiplies(given.cannot)
+    def of(cls, constraints: Constraints, sets: NDArray[np.bool_], xi: float) -> Self:
+        total = float(constraints.must_weight.sum() + constraints.cannot_weight.sum())
+        must, cannot = as_it_multiplies(constraints.must), as_it_multiplies(constraints.cannot)
         size = sets.sum(axis=1)
         meet = (sets.astype(np.float64) @ sets.T > 0).astype(np.float64)
         return cls(must, cannot, (size > 0) * 1.0, (size == 1) * 1.0, meet, xi / total if total else 0.0)

@@ -35,12 +35,12 @@ class Constraints:
     """Must-links and cannot-links among n items; the smaller item of a pair comes first, and no pair comes twice.
 
     >>> pairs = Pairs.from_arrays([(0, 1), (1, 2), (3, 0)], [1, 0.75, 0])
-    >>> given = read_constraints(pairs, 5)
-    >>> given.must_link.tolist(), given.must_weight.tolist(), given.cannot_link.tolist()
+    >>> constraints = read_constraints(pairs, 5)
+    >>> constraints.must_link.tolist(), constraints.must_weight.tolist(), constraints.cannot_link.tolist()
     ([[0, 1], [1, 2]], [1.0, 0.5], [[0, 3]])
-    >>> given.component.tolist()
+    >>> constraints.component.tolist()
     [0, 0, 0, 1, 2]
-    >>> given.signed.toarray()[0].tolist()
+    >>> constraints.signed.toarray()[0].tolist()
     [0.0, 1.0, 0.0, -1.0, 0.0]
     """
 

@@ -86,27 +86,27 @@ class COPKMeans(ClusterMixin, BaseEstimator):  # type: ignore[misc]
     @atomic
     def fit(self, X: ArrayLike, y: None = None, *, pairs: Pairs | None = None) -> Self:
         items = check_items(self, X)
-        given = read_constraints(pairs, X, self.contradictions, hard=True)
+        constraints = read_constraints(pairs, X, self.contradictions, hard=True)
         middle = items.mean(axis=0)
         items = items - middle
         random = check_random_state(self.random_state)
         try:
-            settled = self._search(items, given, random)
+            settled = self._search(items, constraints, random)
         except NoColouring as none:
             if self.contradictions != "repair" or pairs is None:
-                raise InputError(self._why_not(none, given)) from none
-            given, labels = self._that_fit(items, answers_about(pairs, X), random)
-            settled = self._search(items, given, random, labels)
+                raise InputError(self._why_not(none, constraints)) from none
+            constraints, labels = self._that_fit(items, answers_about(pairs, X), random)
+            settled = self._search(items, constraints, random, labels)
         self.cluster_centers_ += middle
         self.n_iter_ = len(self.objective_)
         warn_unless(settled, self, "max_iter")
         return self
 
     def _search(
-        self, items: Floats, given: Constraints, random: np.random.RandomState, known: Ints | None = None
+        self, items: Floats, constraints: Constraints, random: np.random.RandomState, known: Ints | None = None
     ) -> bool:
         """The best of some starts, and whether it settled; labels (n,) that keep all constraints help, where known."""
-        group, apart = given.component, _between_groups(given)
+        group, apart = constraints.component, _between_groups(constraints)
         first = np.unique(group, return_index=True)[1]
         self.objective_, settled = [np.inf], False
         for _, centres in starts(items, group, self.n_clusters, self.n_init, random):
@@ -147,27 +147,29 @@ class COPKMeans(ClusterMixin, BaseEstimator):  # type: ignore[misc]
 
     def _that_fit(self, items: Floats, pairs: Pairs, random: np.random.RandomState) -> tuple[Constraints, Ints]:
         """Constraints that K clusters can keep, and labels that do."""
-        given = read_constraints(pairs, len(items))
+        constraints = read_constraints(pairs, len(items))
         before_distances = float(len(items))  # what all items pay for their distances is n / 2 at most
         lenient = PCKMeans(self.n_clusters, weight=before_distances, n_init=self.n_init, random_state=random)
         labels = lenient.fit(items, pairs=pairs).labels_
-        must, cannot = (labels[ends[:, 0]] == labels[ends[:, 1]] for ends in (given.must_link, given.cannot_link))
+        must, cannot = (
+            labels[ends[:, 0]] == labels[ends[:, 1]] for ends in (constraints.must_link, constraints.cannot_link)
+        )
         kept = Constraints(
-            given.n_items,
-            given.must_link[must],
-            given.cannot_link[~cannot],
-            given.must_weight[must],
-            given.cannot_weight[~cannot],
+            constraints.n_items,
+            constraints.must_link[must],
+            constraints.cannot_link[~cannot],
+            constraints.must_weight[must],
+            constraints.cannot_weight[~cannot],
         )
         warnings.warn(
             f"Without contradictions, the answers still do not fit {self.n_clusters} clusters: those about "
-            f"{len(given) - len(kept)} of {len(given)} pairs are left out.",
+            f"{len(constraints) - len(kept)} of {len(constraints)} pairs are left out.",
             stacklevel=3,
         )
         return kept, labels
 
-    def _why_not(self, none: NoColouring, given: Constraints) -> str:
-        first = np.unique(given.component, return_index=True)[1][none.groups]
+    def _why_not(self, none: NoColouring, constraints: Constraints) -> str:
+        first = np.unique(constraints.component, return_index=True)[1][none.groups]
         some = ", ".join(str(item) for item in np.sort(first)[:MOST_NAMED]) + (
             ", ..." if len(first) > MOST_NAMED else ""
         )
@@ -183,10 +185,10 @@ class COPKMeans(ClusterMixin, BaseEstimator):  # type: ignore[misc]
         )
 
 
-def _between_groups(given: Constraints) -> csr_array:
+def _between_groups(constraints: Constraints) -> csr_array:
     """(g, g) 1 for each two groups of which some items cannot be together."""
-    i, j = given.component[given.cannot_link].T
-    g = int(given.component.max()) + 1
+    i, j = constraints.component[constraints.cannot_link].T
+    g = int(constraints.component.max()) + 1
     both = (np.concatenate([i, j]), np.concatenate([j, i]))
     apart = csr_array((np.ones(2 * len(i)), both), shape=(g, g))
     apart.sum_duplicates()

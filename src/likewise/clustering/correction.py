@@ -46,9 +46,9 @@ def corrected(rows: Floats, posterior: Floats, odds: Odds, out_of_fold: Bools, w
     fold = np.random.default_rng(seed).permutation(len(odds)) % FOLDS
     together = np.zeros((len(STRENGTHS), len(odds)), dtype=np.bool_)  # the items of each answer, out of fold
     for out in (fold == number for number in range(FOLDS)):
-        told, model = Answers(x, odds.select(~out), wrong), first
+        train, model = Answers(x, odds.select(~out), wrong), first
         for number, strength in enumerate(STRENGTHS):
-            model = told.fit(model, first, strength)
+            model = train.fit(model, first, strength)
             together[number, out] = in_one_cluster(x @ model, odds.select(out))
     losses = np.stack([losses_of(place, odds) for place in together])
     best = int(losses.mean(axis=1).argmin())
@@ -136,9 +136,9 @@ class Answers:
         """Of each answer the loss (m,), its derivative by s_hat (m,), and s_hat (m, 1)."""
         alike = (left * right).sum(axis=1)
         says_same = (1 - 2 * self.wrong) * alike + self.wrong
-        said = np.where(self.same, says_same, 1 - says_same)
-        slope = np.where(self.same, -1, 1) * (1 - 2 * self.wrong) / said
-        return -np.log(said), slope, alike[:, None]
+        p_said = np.where(self.same, says_same, 1 - says_same)
+        slope = np.where(self.same, -1, 1) * (1 - 2 * self.wrong) / p_said
+        return -np.log(p_said), slope, alike[:, None]
 
 
 def _incidence(items: Ints, n_items: int) -> csr_array:
@@ -148,5 +148,5 @@ def _incidence(items: Ints, n_items: int) -> csr_array:
 
 
 def _minimum(loss: Callable[[Floats], tuple[float, Floats]], start: Floats) -> Floats:
-    found = minimize(loss, start.ravel(), jac=True, method="L-BFGS-B", options={"maxiter": STEPS})
-    return np.asarray(found.x).reshape(start.shape)
+    result = minimize(loss, start.ravel(), jac=True, method="L-BFGS-B", options={"maxiter": STEPS})
+    return np.asarray(result.x).reshape(start.shape)

@@ -78,12 +78,12 @@ class COSC(ClusterMixin, BaseEstimator):  # type: ignore[misc]
     @atomic
     def fit(self, X: ArrayLike, y: None = None, *, pairs: Pairs | None = None) -> Self:
         items = check_items(self, X)
-        given = read_constraints(pairs, X, self.contradictions)
+        constraints = read_constraints(pairs, X, self.contradictions)
         graph = neighbour_graph(items, self.neighbours, "gaussian")
-        cutter = Cutter(graph, given, self.penalty, self.n_starts, check_random_state(self.random_state))
+        cutter = Cutter(graph, constraints, self.penalty, self.n_starts, check_random_state(self.random_state))
         self.labels_, self.objective_ = cut_into(cutter, self.n_clusters)
-        inside_must = self.labels_[given.must_link[:, 0]] == self.labels_[given.must_link[:, 1]]
-        inside_cannot = self.labels_[given.cannot_link[:, 0]] == self.labels_[given.cannot_link[:, 1]]
+        inside_must = self.labels_[constraints.must_link[:, 0]] == self.labels_[constraints.must_link[:, 1]]
+        inside_cannot = self.labels_[constraints.cannot_link[:, 0]] == self.labels_[constraints.cannot_link[:, 1]]
         self.n_violated_ = int((~inside_must).sum() + inside_cannot.sum())
         return self
 
@@ -98,23 +98,26 @@ class Halves(NamedTuple):
 
 class Cutter(NamedTuple):
     graph: csr_array
-    given: Constraints
+    constraints: Constraints
     penalty: float | None
     n_starts: int
     random: np.random.RandomState
 
     def cost(self, cluster: Ints) -> float:
         """What a cluster adds to J; gamma is 1 where it is not given."""
-        inside = np.zeros(self.given.n_items)
+        inside = np.zeros(self.constraints.n_items)
         inside[cluster] = 1.0
         outside = 1 - inside
         gamma = SOFT if self.penalty is None else self.penalty
-        against = inside @ (self.given.must @ outside) + inside @ (self.given.cannot @ inside)
+        against = inside @ (self.constraints.must @ outside) + inside @ (self.constraints.cannot @ inside)
         return float((inside @ (self.graph @ outside) + gamma * against) / (inside @ self.graph.sum(axis=1)))
 
     def halve(self, cluster: Ints) -> Halves:
         """The best cut of a cluster of two items or more."""
-        parts = [csr_array(whole[cluster][:, cluster]) for whole in (self.graph, self.given.must, self.given.cannot)]
+        parts = [
+            csr_array(whole[cluster][:, cluster])
+            for whole in (self.graph, self.constraints.must, self.constraints.cannot)
+        ]
         volume = np.asarray(self.graph.sum(axis=1), dtype=np.float64).ravel()[cluster]
         gamma = SOFT if self.penalty is None else self.penalty
         problem = ConstrainedCut(parts[0], parts[1], parts[2], volume, gamma)
@@ -129,7 +132,7 @@ class Cutter(NamedTuple):
 
 def cut_into(cutter: Cutter, n_clusters: int) -> tuple[Ints, list[float]]:
     """Labels, and J from one cluster on. A cluster's halves are found once, when it comes to be."""
-    n = cutter.given.n_items
+    n = cutter.constraints.n_items
     clusters = [np.arange(n)]
     halves: list[Halves | None] = [cutter.halve(clusters[0])]
     objective = [cutter.cost(clusters[0])]

@@ -97,9 +97,9 @@ def _communities(space: Space, seed: int) -> int:
 
 def _by_answers(trees: Sequence[Candidate], odds: Odds, seed: int) -> tuple[float, float, float]:
     """The logarithm of the number, and the bounds of its interval."""
-    told = odds.matrix(FIRST_WRONG)
+    weights = odds.matrix(FIRST_WRONG)
     left = [
-        tree.n_fine - len(join_groups(tree.geometry, tree.fine, tree.n_fine, told, 1, least=0.0))
+        tree.n_fine - len(join_groups(tree.geometry, tree.fine, tree.n_fine, weights, 1, least=0.0))
         for tree in trees
         if isinstance(tree.geometry, Neighbours)
     ]
@@ -167,19 +167,19 @@ def _by_pairs(
             least, float(counted @ right) / counted.sum()
         )
 
-    found, among_answers = (math.log(value) for value in share(weight))
+    of_all_pairs, among_answers = (math.log(value) for value in share(weight))
     drawn = [share(weight * random.multinomial(len(odds), np.full(len(odds), 1 / len(odds)))) for _ in range(DRAWS)]
     spread, of_answers = np.log(drawn).std(axis=0)
-    unlike_random = abs(among_answers - found)
+    unlike_random = abs(among_answers - of_all_pairs)
     at_random = unlike_random <= 3 * of_answers
     error = math.hypot(spread, PAIRS_ERROR, 0.0 if at_random else unlike_random)
     paths = [_joined_within(tree, tree.joins(odds, FIRST_WRONG, 1))[1] for tree in trees]
     few, middle, many = (
-        float(np.median([_clusters_with(path, found + width * error) for path in paths])) for width in (1, 0, -1)
+        float(np.median([_clusters_with(path, of_all_pairs + width * error) for path in paths])) for width in (1, 0, -1)
     )
     usual = np.ones(2)
     if not at_random:
-        S, asked = math.exp(found), math.exp(among_answers)
+        S, asked = math.exp(of_all_pairs), math.exp(among_answers)
         usual = np.array([(1 - S) / max(1 - asked, 1e-12), S / asked])
     return middle, max(PAIRS_ERROR, (many - few) / 2), usual
 

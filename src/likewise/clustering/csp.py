@@ -83,12 +83,12 @@ class CSP(ClusterMixin, BaseEstimator):  # type: ignore[misc]
     @atomic
     def fit(self, X: ArrayLike, y: None = None, *, pairs: Pairs | None = None) -> Self:
         items = check_items(self, X)
-        given = read_constraints(pairs, X, self.contradictions)
+        constraints = read_constraints(pairs, X, self.contradictions)
         random = check_random_state(self.random_state)
         graph = neighbour_graph(items, self.neighbours, "gaussian")
-        share = 2 * len(given) / (len(items) * (len(items) - 1))
+        share = 2 * len(constraints) / (len(items) * (len(items) - 1))
         strictness = 0.5 + 0.4 * share if self.strictness is None else self.strictness
-        found = constrained_vectors(graph, given.signed, max(self.n_clusters - 1, 1), strictness, random)
+        found = constrained_vectors(graph, constraints.signed, max(self.n_clusters - 1, 1), strictness, random)
         self.costs_, self.satisfaction_, self.beta_ = found.costs, found.satisfaction, found.beta
         self.embedding_ = found.embedding
         if self.n_clusters > 1 and not self.embedding_.shape[1]:

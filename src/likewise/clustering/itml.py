@@ -108,19 +108,19 @@ class ITML(LearnedMetric, ClusterMixin, BaseEstimator):  # type: ignore[misc]
     @atomic
     def fit(self, X: ArrayLike, y: None = None, *, pairs: Pairs | None = None) -> Self:
         items = check_items(self, X)
-        given = read_constraints(pairs, X, self.contradictions)
+        constraints = read_constraints(pairs, X, self.contradictions)
         random = check_random_state(self.random_state)
         root = _prior_root(items, self.prior)
         mapped = items @ root
         self.bounds_ = _percentiles(mapped, random) if self.bounds is None else self.bounds
         near, far = self.bounds_
         loss = Bounds(
-            sign=np.repeat([1.0, -1.0], [len(given.must_link), len(given.cannot_link)]),
-            bound=np.repeat([near, far], [len(given.must_link), len(given.cannot_link)]),
-            weight=np.concatenate([given.must_weight, given.cannot_weight]),
+            sign=np.repeat([1.0, -1.0], [len(constraints.must_link), len(constraints.cannot_link)]),
+            bound=np.repeat([near, far], [len(constraints.must_link), len(constraints.cannot_link)]),
+            weight=np.concatenate([constraints.must_weight, constraints.cannot_weight]),
             gamma=self.gamma,
         )
-        ends = np.concatenate([given.must_link, given.cannot_link])
+        ends = np.concatenate([constraints.must_link, constraints.cannot_link])
         learned = learn_metric(mapped, ends, loss, max_iter=self.max_steps, tol=self.tol)
         warn_unless(learned.converged, self, "max_steps")
         self.components_, self.n_iter_ = (root @ learned.factor).T, learned.n_iter

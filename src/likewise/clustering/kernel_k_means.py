@@ -33,8 +33,8 @@ def kernel_k_means(
     (True, 1.0)
     """
     random = check_random_state(random_state)
-    found = [_descend(kernel, _start(kernel, n_clusters, random), n_clusters, max_iter) for _ in range(n_init)]
-    return min(found, key=lambda partition: partition.objective[-1])
+    partitions = [_descend(kernel, _start(kernel, n_clusters, random), n_clusters, max_iter) for _ in range(n_init)]
+    return min(partitions, key=lambda partition: partition.objective[-1])
 
 
 def _start(kernel: Floats, n_clusters: int, random: np.random.RandomState) -> Ints:

@@ -112,10 +112,10 @@ def learn_metric(
     steepest = float(np.abs(objective(start)[1]).max())
     most = max_iter if early_stopping is None else early_stopping
     options: Any = {"maxiter": most, "maxfun": 2 * most, "gtol": tol * max(steepest, 1.0), "ftol": 0.0, "maxcor": 10}
-    found = minimize(objective, start, jac=True, method="L-BFGS-B", options=options)
-    factor = axes @ (scale[:, None] * found.x.reshape(r, r)) @ axes.T
-    converged = early_stopping is not None or found.status != AT_THE_LIMIT
-    return Solution(np.eye(d) + basis @ (factor - np.eye(r)) @ basis.T, int(found.nit), converged)
+    result = minimize(objective, start, jac=True, method="L-BFGS-B", options=options)
+    factor = axes @ (scale[:, None] * result.x.reshape(r, r)) @ axes.T
+    converged = early_stopping is not None or result.status != AT_THE_LIMIT
+    return Solution(np.eye(d) + basis @ (factor - np.eye(r)) @ basis.T, int(result.nit), converged)
 
 
 def _best_multiple(r: int, distance: Floats, loss: Loss) -> float:

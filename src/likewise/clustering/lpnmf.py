@@ -91,8 +91,8 @@ class LPNMF(ClusterMixin, BaseEstimator):  # type: ignore[misc]
             raise InputError("LPNMF has nothing to write in parts: X is 0 everywhere.")
         random = check_random_state(self.random_state)
         graph = neighbour_graph(items, self.neighbours, "one")
-        found = factorise(items, graph, self.n_clusters, self.smoothness, self.max_iter, random)
-        self.representation_, self.components_, self.objective_ = found.items, found.parts.T, found.objective
+        factors = factorise(items, graph, self.n_clusters, self.smoothness, self.max_iter, random)
+        self.representation_, self.components_, self.objective_ = factors.items, factors.parts.T, factors.objective
         self.n_iter_ = max(len(self.objective_) - 1, 1)
         self.labels_ = fit_centres(self.representation_, self.n_clusters, self.n_init, random).labels_
         return self

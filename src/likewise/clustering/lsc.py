@@ -79,8 +79,8 @@ class LSC(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, BaseE
         written, self.bandwidth_ = write_by_landmarks(items, self.landmarks_, int(self.neighbours))
         spectrum = landmark_spectrum(written, self.n_clusters)
         self.projection_, self.embedding_ = spectrum.projection, unit_rows(written @ spectrum.projection)
-        found = fit_centres(self.embedding_, self.n_clusters, self.n_init, random)
-        self.labels_, self.cluster_centers_ = found.labels_, found.cluster_centers_
+        k_means = fit_centres(self.embedding_, self.n_clusters, self.n_init, random)
+        self.labels_, self.cluster_centers_ = k_means.labels_, k_means.cluster_centers_
         return self
 
     def transform(self, X: ArrayLike) -> Floats:

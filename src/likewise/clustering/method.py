@@ -7,7 +7,7 @@ A method is a scikit-learn estimator of its own, `class Name(ClusterMixin, BaseE
 `fit(X, y=None, *, pairs=None)` is `@atomic`, so that one that raises changes nothing, and begins with
 
     items = check_items(self, X)                                                 # (n, d) float64
-    given = read_constraints(pairs, X, self.contradictions)                      # hard=True: it keeps every constraint
+    constraints = read_constraints(pairs, X, self.contradictions)                # hard=True: it keeps every constraint
 
 `contradictions` is "accept" by default where constraints are soft, since a penalty can be paid on either side, and
 "refuse" where they are hard. A method that uses no pairs takes and ignores them, and has no such argument. A method

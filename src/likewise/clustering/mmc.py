@@ -95,34 +95,34 @@ class MMC(LearnedMetric, ClusterMixin, BaseEstimator):  # type: ignore[misc]
     @atomic
     def fit(self, X: ArrayLike, y: None = None, *, pairs: Pairs | None = None) -> Self:
         items = check_items(self, X)
-        given = read_constraints(pairs, X, self.contradictions)
+        constraints = read_constraints(pairs, X, self.contradictions)
         self.components_ = np.eye(items.shape[1])
         self.objective_: list[float] = []
         if pairs is not None:
-            self._learn(items, given)
+            self._learn(items, constraints)
         self.n_iter_ = max(len(self.objective_), 1)
         random = check_random_state(self.random_state)
         self._cluster(items, random)
         return self
 
-    def _learn(self, items: Floats, given: Constraints) -> None:
-        for kind, links in (("same", given.must_link), ("different", given.cannot_link)):
+    def _learn(self, items: Floats, constraints: Constraints) -> None:
+        for kind, links in (("same", constraints.must_link), ("different", constraints.cannot_link)):
             if not len(links):
                 raise InputError(f"MMC learns from both kinds of answers, and none says {kind}; give some that do.")
-        root = _inverse_root(items, given, self.regularisation, self.metric == "full")  # (d, d) or (d,)
+        root = _inverse_root(items, constraints, self.regularisation, self.metric == "full")  # (d, d) or (d,)
         centred = items - items.mean(axis=0)
         z = _map(centred, root)
-        step = _listed(z, given) if len(given.cannot_link) <= FEW * len(z) else _from_items(z, given)
+        step = _listed(z, constraints) if len(constraints.cannot_link) <= FEW * len(z) else _from_items(z, constraints)
         factor = _unit(np.eye(len(root)) if root.ndim == 2 else np.ones(len(root)))
         best, self.objective_, converged = _ascend(step, factor, self.max_iter, self.tol)
         warn_unless(converged, self, "max_iter")
         self.components_ = (root @ best).T if root.ndim == 2 else np.diag(root * best)
 
 
-def _inverse_root(items: Floats, given: Constraints, regularisation: float, full: bool) -> Floats:
+def _inverse_root(items: Floats, constraints: Constraints, regularisation: float, full: bool) -> Floats:
     """M^-1/2, (d, d) or, of its diagonal alone, (d,)."""
-    i, j = given.must_link.T
-    pull = laplacian_times(given.must_weight, i, j, items)
+    i, j = constraints.must_link.T
+    pull = laplacian_times(constraints.must_weight, i, j, items)
     spread = items.T @ pull if full else (items * pull).sum(axis=0)
     size, axes = np.linalg.eigh(spread) if full else (spread, None)
     size = np.maximum(size, 0.0)
@@ -135,10 +135,10 @@ def _inverse_root(items: Floats, given: Constraints, regularisation: float, full
     return np.asarray(1 / np.sqrt(size) if axes is None else (axes / np.sqrt(size)) @ axes.T)
 
 
-def _listed(z: Floats, given: Constraints) -> Step:
+def _listed(z: Floats, constraints: Constraints) -> Step:
     """A step by the differences of all pairs."""
-    i, j = given.cannot_link.T
-    difference, weight = z[i] - z[j], given.cannot_weight
+    i, j = constraints.cannot_link.T
+    difference, weight = z[i] - z[j], constraints.cannot_weight
 
     def step(factor: Floats) -> tuple[float, Floats]:
         mapped = _map(difference, factor)
@@ -149,10 +149,10 @@ def _listed(z: Floats, given: Constraints) -> Step:
     return step
 
 
-def _from_items(z: Floats, given: Constraints) -> Step:
+def _from_items(z: Floats, constraints: Constraints) -> Step:
     """The same by products with all items, which many pairs share."""
-    i, j = given.cannot_link.T
-    weight = given.cannot_weight
+    i, j = constraints.cannot_link.T
+    weight = constraints.cannot_weight
 
     def step(factor: Floats) -> tuple[float, Floats]:
         mapped = _map(z, factor)

@@ -93,11 +93,11 @@ class MPCKMeans(ClusterMixin, BaseEstimator):  # type: ignore[misc]
     @atomic
     def fit(self, X: ArrayLike, y: None = None, *, pairs: Pairs | None = None) -> Self:
         raw = check_items(self, X)
-        given = read_constraints(pairs, X, self.contradictions)
+        constraints = read_constraints(pairs, X, self.contradictions)
         middle = raw.mean(axis=0)
         unit = float(np.sqrt(((raw - middle) ** 2).mean())) or 1.0
         items = (raw - middle) / unit
-        penalties = MetricPenalties.of(items, given, self.weight, self.regularisation)
+        penalties = MetricPenalties.of(items, constraints, self.weight, self.regularisation)
         random = check_random_state(self.random_state)
         self.objective_, settled = [np.inf], False
         for labels, centres in starts(items, penalties.group, self.n_clusters, self.n_init, random):

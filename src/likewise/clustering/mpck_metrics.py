@@ -83,21 +83,21 @@ def scatter_of_pairs(items: Floats, ends: Ints, weight: Floats, full: bool) -> F
     return total
 
 
-def improve(metric: Metric, made: Scatter, items: Floats, r: float, separated: bool) -> Metric:
+def improve(metric: Metric, spread: Scatter, items: Floats, r: float, separated: bool) -> Metric:
     """A metric with a lower G, or the one given; where none of the items are there to learn from, the one given."""
-    if not made.n:
+    if not spread.n:
         return metric
-    before, farthest = made.cost(metric, items, r), [metric.farthest]
+    before, farthest = spread.cost(metric, items, r), [metric.farthest]
     for _ in range(TRIES):
-        better = Metric(_minimiser(made, items[[i for i, _ in farthest]] - items[[j for _, j in farthest]], r))
+        better = Metric(_minimiser(spread, items[[i for i, _ in farthest]] - items[[j for _, j in farthest]], r))
         if np.array_equal(better.A, metric.A):
             return metric
         if separated:
             mapped = better.map(items)
             better = better._replace(farthest=far_pair(mapped, farthest[-1][0]))
-            if made.cost(better, items, r) <= before:
+            if spread.cost(better, items, r) <= before:
                 better = better._replace(farthest=farthest_pair(mapped))
-        if made.cost(better, items, r) <= before:
+        if spread.cost(better, items, r) <= before:
             return better
         farthest.append(better.farthest)
     return metric
@@ -120,15 +120,15 @@ def distances_under(metrics: Sequence[Metric], items: Floats, ends: Ints) -> Flo
     return apart
 
 
-def _minimiser(made: Scatter, far: Floats, r: float) -> Floats:
+def _minimiser(spread: Scatter, far: Floats, r: float) -> Floats:
     """n (S + c mean of v v' + n r I)^-1, v the rows of `far`; S may be indefinite: what is below n r is set to it."""
-    full = made.S.ndim == 2
-    least = made.n * r
-    total = made.S + scatter(far, np.full(len(far), made.c / len(far)), full)
+    full = spread.S.ndim == 2
+    least = spread.n * r
+    total = spread.S + scatter(far, np.full(len(far), spread.c / len(far)), full)
     if not full:
-        return np.asarray(made.n / np.maximum(total + least, least))
+        return np.asarray(spread.n / np.maximum(total + least, least))
     size, axes = np.linalg.eigh(total)
-    return np.asarray(made.n * (axes / np.maximum(size + least, least)) @ axes.T)
+    return np.asarray(spread.n * (axes / np.maximum(size + least, least)) @ axes.T)
 
 
 @dataclass(frozen=True, eq=False)
@@ -136,20 +136,20 @@ class MetricPenalties:
     """J as a function of labels (n,), centres (K, d) and metrics: one for each cluster, or a single one for all."""
 
     items: Floats  # (n, d), around 0
-    given: Constraints
+    constraints: Constraints
     links: csr_array  # (n, n) w s
     must_links: csr_array  # (n, n) w s, the must-links alone
     group: Ints  # (n,) the neighbourhood of each item
     regularisation: float  # r
 
     @classmethod
-    def of(cls, items: Floats, given: Constraints, weight: float, regularisation: float) -> MetricPenalties:
+    def of(cls, items: Floats, constraints: Constraints, weight: float, regularisation: float) -> MetricPenalties:
         scaled = Constraints(
-            given.n_items,
-            given.must_link,
-            given.cannot_link,
-            weight * given.must_weight,
-            weight * given.cannot_weight,
+            constraints.n_items,
+            constraints.must_link,
+            constraints.cannot_link,
+            weight * constraints.must_weight,
+            weight * constraints.cannot_weight,
         )
         return cls(items, scaled, scaled.signed, scaled.must, neighbourhoods(scaled), regularisation)
 
@@ -159,16 +159,16 @@ class MetricPenalties:
 
     def objective(self, metrics: Sequence[Metric], labels: Ints, centres: Floats) -> float:
         return sum(
-            made.cost(metric, self.items, self.regularisation)
-            for metric, made in zip(metrics, self._spreads(metrics, labels, centres), strict=True)
+            spread.cost(metric, self.items, self.regularisation)
+            for metric, spread in zip(metrics, self._spreads(metrics, labels, centres), strict=True)
         )
 
     def improve(self, metrics: Sequence[Metric], labels: Ints, centres: Floats) -> list[Metric]:
         """The metrics for these labels; the farthest items under a metric matter only if something cannot be linked."""
-        separated = len(self.given.cannot_link) > 0
+        separated = len(self.constraints.cannot_link) > 0
         return [
-            improve(metric, made, self.items, self.regularisation, separated)
-            for metric, made in zip(metrics, self._spreads(metrics, labels, centres), strict=True)
+            improve(metric, spread, self.items, self.regularisation, separated)
+            for metric, spread in zip(metrics, self._spreads(metrics, labels, centres), strict=True)
         ]
 
     def move(self, metrics: Sequence[Metric], labels: Ints, centres: Floats) -> Ints:
@@ -186,7 +186,7 @@ class MetricPenalties:
             apart = np.maximum(size[g][near] + size[g][j] - 2 * product, 0.0)
             return np.asarray(np.abs(links.data[entries]) * apart - widest[g] * cannot[entries])
 
-        ends, credit = linked_inside(self.given, self.group)
+        ends, credit = linked_inside(self.constraints, self.group)
         apart = distances_under(metrics, items, ends)
         inside = np.abs(credit)[:, None] * apart + np.minimum(credit, 0.0)[:, None] * widest  # (m, metrics)
         inside = np.broadcast_to(inside, (len(ends), len(centres)))
@@ -223,22 +223,24 @@ class MetricPenalties:
 
     def _spreads(self, metrics: Sequence[Metric], labels: Ints, centres: Floats) -> list[Scatter]:
         """What each metric is made from: the items of its clusters, and the broken pairs that it is asked about."""
-        given, full = self.given, metrics[0].A.ndim == 2
-        apart = labels[given.must_link[:, 0]] != labels[given.must_link[:, 1]]
-        must = np.concatenate([given.must_link[apart], given.must_link[apart][:, ::-1]])  # half for each of the two
-        must_weight = np.tile(given.must_weight[apart] / 2, 2)
-        together = labels[given.cannot_link[:, 0]] == labels[given.cannot_link[:, 1]]
-        cannot, cannot_weight = given.cannot_link[together], given.cannot_weight[together]
-        made = []
+        constraints, full = self.constraints, metrics[0].A.ndim == 2
+        apart = labels[constraints.must_link[:, 0]] != labels[constraints.must_link[:, 1]]
+        must = np.concatenate(
+            [constraints.must_link[apart], constraints.must_link[apart][:, ::-1]]
+        )  # half for each of the two
+        must_weight = np.tile(constraints.must_weight[apart] / 2, 2)
+        together = labels[constraints.cannot_link[:, 0]] == labels[constraints.cannot_link[:, 1]]
+        cannot, cannot_weight = constraints.cannot_link[together], constraints.cannot_weight[together]
+        spreads = []
         for g in range(len(metrics)):
             _, members = self._under(g, metrics, labels, len(centres))
             S = scatter(self.items[members] - centres[labels[members]], np.ones(len(members)), full)
-            here = slice(None) if len(metrics) == 1 else labels[must[:, 0]] == g
-            S = S + scatter_of_pairs(self.items, must[here], must_weight[here], full)
-            here = slice(None) if len(metrics) == 1 else labels[cannot[:, 0]] == g
-            S = S - scatter_of_pairs(self.items, cannot[here], cannot_weight[here], full)
-            made.append(Scatter(S, float(cannot_weight[here].sum()), float(len(members))))
-        return made
+            own = slice(None) if len(metrics) == 1 else labels[must[:, 0]] == g
+            S = S + scatter_of_pairs(self.items, must[own], must_weight[own], full)
+            own = slice(None) if len(metrics) == 1 else labels[cannot[:, 0]] == g
+            S = S - scatter_of_pairs(self.items, cannot[own], cannot_weight[own], full)
+            spreads.append(Scatter(S, float(cannot_weight[own].sum()), float(len(members))))
+        return spreads
 
     @staticmethod
     def _under(g: int, metrics: Sequence[Metric], labels: Ints, K: int) -> tuple[Ints, Ints]:

@@ -70,13 +70,13 @@ class PCKMeans(ClusterMixin, BaseEstimator):  # type: ignore[misc]
     @atomic
     def fit(self, X: ArrayLike, y: None = None, *, pairs: Pairs | None = None) -> Self:
         raw = check_items(self, X)
-        given = read_constraints(pairs, X, self.contradictions)
+        constraints = read_constraints(pairs, X, self.contradictions)
         middle = raw.mean(axis=0)
         unit = float(np.sqrt(((raw - middle) ** 2).sum(axis=1).mean())) or 1.0
         items = (raw - middle) / unit
-        links = csr_array(self.weight * given.signed)
-        group = neighbourhoods(given)
-        ends, credit = linked_inside(given, group)
+        links = csr_array(self.weight * constraints.signed)
+        group = neighbourhoods(constraints)
+        ends, credit = linked_inside(constraints, group)
         together = Neighbourhoods(group, ends, np.tile(self.weight * credit[:, None], self.n_clusters))
         random = check_random_state(self.random_state)
         self.objective_, settled = [np.inf], False
@@ -88,7 +88,7 @@ class PCKMeans(ClusterMixin, BaseEstimator):  # type: ignore[misc]
                 cost = _half_distances(items, centres) - links @ np.eye(self.n_clusters)[labels]  # (n, K)
                 before = labels
                 labels = reassign(cost, labels, links, lambda h, j, entries: links.data[entries], together)
-                history.append(objective(items, given, labels, centres, self.weight))
+                history.append(objective(items, constraints, labels, centres, self.weight))
             if history[-1] < self.objective_[-1]:
                 self.labels_, self.cluster_centers_, self.objective_ = labels, middle + unit * centres, history
                 settled = bool((labels == before).all())
@@ -102,11 +102,11 @@ class PCKMeans(ClusterMixin, BaseEstimator):  # type: ignore[misc]
         return nearest(validate_data(self, X, dtype=np.float64, reset=False), self.cluster_centers_)
 
 
-def objective(items: Floats, given: Constraints, labels: Ints, centres: Floats, weight: float) -> float:
+def objective(items: Floats, constraints: Constraints, labels: Ints, centres: Floats, weight: float) -> float:
     """J, as it stands above."""
-    must_apart = labels[given.must_link[:, 0]] != labels[given.must_link[:, 1]]
-    cannot_together = labels[given.cannot_link[:, 0]] == labels[given.cannot_link[:, 1]]
-    broken = given.must_weight[must_apart].sum() + given.cannot_weight[cannot_together].sum()
+    must_apart = labels[constraints.must_link[:, 0]] != labels[constraints.must_link[:, 1]]
+    cannot_together = labels[constraints.cannot_link[:, 0]] == labels[constraints.cannot_link[:, 1]]
+    broken = constraints.must_weight[must_apart].sum() + constraints.cannot_weight[cannot_together].sum()
     return float(((items - centres[labels]) ** 2).sum() / 2 + weight * broken)
 
 

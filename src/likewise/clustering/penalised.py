@@ -33,17 +33,17 @@ from likewise.pairs.correlation_clustering import group_greedily
 ROUNDS = 10  # of grouping what contradicting answers are about; a good grouping will do, the best is not needed
 
 
-def neighbourhoods(given: Constraints) -> Ints:
+def neighbourhoods(constraints: Constraints) -> Ints:
     """(n,) The neighbourhood of each item: its component, unless the answers contradict one another.
 
     One wrong must-link joins two classes; then the items are grouped so that little credibility is lost instead.
     """
-    i, j = given.cannot_link.T
-    if not (given.component[i] == given.component[j]).any():
-        return given.component
-    ends = np.concatenate([given.must_link, given.cannot_link])
-    credit = np.concatenate([given.must_weight, -given.cannot_weight])
-    return group_greedily(ends[:, 0], ends[:, 1], credit, given.n_items, ROUNDS)
+    i, j = constraints.cannot_link.T
+    if not (constraints.component[i] == constraints.component[j]).any():
+        return constraints.component
+    ends = np.concatenate([constraints.must_link, constraints.cannot_link])
+    credit = np.concatenate([constraints.must_weight, -constraints.cannot_weight])
+    return group_greedily(ends[:, 0], ends[:, 1], credit, constraints.n_items, ROUNDS)
 
 
 def starts(
@@ -73,7 +73,7 @@ def starts(
 
 
 def _draw(items: Floats, centres: Floats, n_clusters: int, random: np.random.RandomState) -> Floats:
-    """(K, d) The centres given, and items drawn for the rest."""
+    """(K, d) The centres constraints, and items drawn for the rest."""
     n_candidates = 2 + int(np.log(n_clusters))
     while len(centres) < n_clusters:
         apart = _to_nearest(items, centres) if len(centres) else np.ones(len(items))
@@ -104,10 +104,10 @@ def _to_nearest(items: Floats, centres: Floats) -> Floats:
     return np.asarray(np.maximum(apart.min(axis=1), 0.0))
 
 
-def linked_inside(given: Constraints, group: Ints) -> tuple[Ints, Floats]:
+def linked_inside(constraints: Constraints, group: Ints) -> tuple[Ints, Floats]:
     """(m, 2) The linked pairs inside of neighbourhoods, and (m,) their s_ij."""
-    ends = np.concatenate([given.must_link, given.cannot_link])
-    credit = np.concatenate([given.must_weight, -given.cannot_weight])
+    ends = np.concatenate([constraints.must_link, constraints.cannot_link])
+    credit = np.concatenate([constraints.must_weight, -constraints.cannot_weight])
     inside = group[ends[:, 0]] == group[ends[:, 1]]
     return ends[inside], credit[inside]
 
@@ -127,7 +127,7 @@ class Neighbourhoods:
 
 
 def reassign(cost: Floats, labels: Ints, links: csr_array, pull: Pull, together: Neighbourhoods | None = None) -> Ints:
-    """(n,) Labels from which no move gains; `cost` (n, K), of the labels given, is kept true in place.
+    """(n,) Labels from which no move gains; `cost` (n, K), of the labels constraints, is kept true in place.
 
     A block is the part of a group that is in one cluster. Who gains most goes first, and looks again before moving.
     """

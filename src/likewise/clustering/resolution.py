@@ -77,7 +77,7 @@ def _by_resolutions(
     fine = small_clusters(rows, min(SMALL, max(2, n // 3)), 2, seed)
     anchors = np.concatenate([codes, np.full(len(pile), -1)])
     links = AnchoredOdds(n, odds.ends + n_known, odds.credit, anchors=anchors if mixed else np.full(n, -1))
-    found = []
+    agreements = []
     for resolution in RESOLUTIONS:
         around = Neighbours(graph, 1.0)
         around.total /= resolution
@@ -86,8 +86,8 @@ def _by_resolutions(
         agree = ari(confusion(labels[:n_known], codes, int(labels.max()) + 1, int(codes.max()) + 1))
         if mixed or len(odds):
             labels = _joined(anchored(free, links.anchors), links.matrix(FIRST_WRONG))
-        found.append((agree, math.log(max(1, _number(labels, n_known, int(codes.max()) + 1 if mixed else 0)))))
-    return found
+        agreements.append((agree, math.log(max(1, _number(labels, n_known, int(codes.max()) + 1 if mixed else 0)))))
+    return agreements
 
 
 def _joined(candidate: Candidate, said: csr_array) -> Ints:

@@ -79,10 +79,14 @@ class SKKm(ClusterMixin, BaseEstimator):  # type: ignore[misc]
     @atomic
     def fit(self, X: ArrayLike, y: None = None, *, pairs: Pairs | None = None) -> Self:
         items = check_items(self, X)
-        given = read_constraints(pairs, X, self.contradictions)
-        learned = learn_kernel(items, given, self.gamma, self.energy, self.max_steps, self.tol, self.early_stopping)
+        constraints = read_constraints(pairs, X, self.contradictions)
+        learned = learn_kernel(
+            items, constraints, self.gamma, self.energy, self.max_steps, self.tol, self.early_stopping
+        )
         warn_unless(learned.converged, self, "max_steps")
-        found = kernel_k_means(learned.features @ learned.features.T, self.n_clusters, self.n_init, self.random_state)
+        partition = kernel_k_means(
+            learned.features @ learned.features.T, self.n_clusters, self.n_init, self.random_state
+        )
         self.features_, self.width_, self.n_iter_ = learned.features, learned.width, learned.n_iter
-        self.labels_, self.inertia_ = found.labels, found.objective[-1]
+        self.labels_, self.inertia_ = partition.labels, partition.objective[-1]
         return self

@@ -48,20 +48,20 @@ from likewise.pairs import Pairs
 class Comparisons:
     """The loss above, of the squared distances of the must-links and then the cannot-links.
 
-    >>> given = Constraints(3, np.array([[0, 1]]), np.array([[0, 2]]), np.ones(1), np.ones(1))
-    >>> loss = Comparisons(given, rho=2.0, gamma=1.0)  # one comparison: 0 is nearer to 1 than to 2
+    >>> constraints = Constraints(3, np.array([[0, 1]]), np.array([[0, 2]]), np.ones(1), np.ones(1))
+    >>> loss = Comparisons(constraints, rho=2.0, gamma=1.0)  # one comparison: 0 is nearer to 1 than to 2
     >>> loss(np.array([1.0, 1.5])), loss(np.array([1.0, 2.0]))
     ((0.75, array([ 6., -3.])), (0.0, array([0., 0.])))
     """
 
-    def __init__(self, given: Constraints, rho: float, gamma: float) -> None:
-        links = np.concatenate([given.must_link, given.cannot_link])
-        weight = np.concatenate([given.must_weight, given.cannot_weight])
-        n, self.n_links, self.rho = given.n_items, len(links), rho
+    def __init__(self, constraints: Constraints, rho: float, gamma: float) -> None:
+        links = np.concatenate([constraints.must_link, constraints.cannot_link])
+        weight = np.concatenate([constraints.must_weight, constraints.cannot_weight])
+        n, self.n_links, self.rho = constraints.n_items, len(links), rho
         seen_from = np.concatenate([links[:, 0], links[:, 1]])  # (2m,) each pair is seen from both of its items
         by_row = np.argsort(seen_from, kind="stable")
         self.row, self.pair = seen_from[by_row], np.tile(np.arange(len(links)), 2)[by_row]
-        must = self.pair < len(given.must_link)
+        must = self.pair < len(constraints.must_link)
         self.must, self.cannot = np.where(must, weight[self.pair], 0.0), np.where(must, 0.0, weight[self.pair])
         self.factor = np.where(must, rho, 1.0)
         self.count = np.bincount(self.row, minlength=n)
@@ -164,10 +164,10 @@ class SKLR(ClusterMixin, BaseEstimator):  # type: ignore[misc]
     @atomic
     def fit(self, X: ArrayLike, y: None = None, *, pairs: Pairs | None = None) -> Self:
         items = check_items(self, X)
-        given = read_constraints(pairs, X, self.contradictions)
+        constraints = read_constraints(pairs, X, self.contradictions)
         features = factor(locally_scaled(all_distances(items), self.neighbour), self.energy)
-        loss = Comparisons(given, self.rho, self.gamma)
-        ends = np.concatenate([given.must_link, given.cannot_link]) if loss.n_comparisons else NO_PAIRS
+        loss = Comparisons(constraints, self.rho, self.gamma)
+        ends = np.concatenate([constraints.must_link, constraints.cannot_link]) if loss.n_comparisons else NO_PAIRS
         learned = learn_metric(
             features, ends, loss, max_iter=self.max_steps, tol=self.tol, early_stopping=self.early_stopping
         )
@@ -175,6 +175,6 @@ class SKLR(ClusterMixin, BaseEstimator):  # type: ignore[misc]
         self.features_ = features @ learned.factor
         self.n_comparisons_, self.n_iter_ = loss.n_comparisons, learned.n_iter
         kernel = self.features_ @ self.features_.T
-        found = kernel_k_means(kernel, self.n_clusters, self.n_init, self.random_state)
-        self.labels_, self.inertia_ = found.labels, found.objective[-1]
+        partition = kernel_k_means(kernel, self.n_clusters, self.n_init, self.random_state)
+        self.labels_, self.inertia_ = partition.labels, partition.objective[-1]
         return self

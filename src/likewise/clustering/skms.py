@@ -57,7 +57,7 @@ class LearnedKernel(NamedTuple):
 
 def learn_kernel(
     items: Floats,
-    given: Constraints,
+    constraints: Constraints,
     gamma: float = 100.0,
     energy: float = 0.999,
     max_steps: int = 1000,
@@ -66,50 +66,50 @@ def learn_kernel(
 ) -> LearnedKernel:
     """The items as the learned kernel has them; with no pairs, as the Gaussian kernel has them.
 
-    >>> given = Constraints(4, np.array([[0, 1]]), np.array([[0, 2]]), np.ones(1), np.ones(1))
-    >>> features = learn_kernel(np.array([[0.0], [1.0], [2.0], [3.0]]), given, gamma=1e4).features
+    >>> constraints = Constraints(4, np.array([[0, 1]]), np.array([[0, 2]]), np.ones(1), np.ones(1))
+    >>> features = learn_kernel(np.array([[0.0], [1.0], [2.0], [3.0]]), constraints, gamma=1e4).features
     >>> bool(((features[0] - features[1]) ** 2).sum() < 0.06), bool(((features[0] - features[2]) ** 2).sum() > 1.9)
     (True, True)
     """
     squared = all_distances(items)
-    width = best_width(squared, given)
+    width = best_width(squared, constraints)
     kernel = gaussian(squared, width)
     distances = 2 - 2 * kernel[np.triu_indices_from(kernel, 1)]
     first, last = np.percentile(distances, [1, 99])
     near, far = min(float(first), NEAR), max(float(last), FAR)
 
     features = factor(kernel, energy)
-    ends = np.concatenate([given.must_link, given.cannot_link])
-    sign = np.repeat([1.0, -1.0], [len(given.must_link), len(given.cannot_link)])
-    weight = np.concatenate([given.must_weight, given.cannot_weight])
+    ends = np.concatenate([constraints.must_link, constraints.cannot_link])
+    sign = np.repeat([1.0, -1.0], [len(constraints.must_link), len(constraints.cannot_link)])
+    weight = np.concatenate([constraints.must_weight, constraints.cannot_weight])
     near = near if near > 0 else NEAR  # more than 1 % of the pairs are of equal items
     apart = squared_distances(features, features, *ends.T) > NOTHING
     ends, sign, weight = ends[apart], sign[apart], weight[apart]
     bounds = Bounds(sign, np.where(sign > 0, near, far), weight, gamma)
-    found = learn_metric(features, ends, bounds, max_iter=max_steps, tol=tol, early_stopping=early_stopping)
-    return LearnedKernel(features @ found.factor, near, far, width, found.n_iter, found.converged)
+    metric = learn_metric(features, ends, bounds, max_iter=max_steps, tol=tol, early_stopping=early_stopping)
+    return LearnedKernel(features @ metric.factor, near, far, width, metric.n_iter, metric.converged)
 
 
-def best_width(squared: Floats, given: Constraints) -> float:
+def best_width(squared: Floats, constraints: Constraints) -> float:
     """The width whose distances of answered pairs diverge least, by D_ld, from NEAR and FAR; 2 sigma^2.
 
     >>> squared = all_distances(np.array([[0.0], [1.0], [9.0]]))
-    >>> given = Constraints(3, np.array([[0, 1]]), np.array([[0, 2]]), np.ones(1), np.ones(1))
-    >>> round(best_width(squared, given) / 64, 2)  # median squared distance: 64
+    >>> constraints = Constraints(3, np.array([[0, 1]]), np.array([[0, 2]]), np.ones(1), np.ones(1))
+    >>> round(best_width(squared, constraints) / 64, 2)  # median squared distance: 64
     0.5
     """
     median = median_distance(squared)
-    if not len(given):
+    if not len(constraints):
         return median
-    costs = [_divergence(squared, given, multiple * median) for multiple in WIDTHS]
+    costs = [_divergence(squared, constraints, multiple * median) for multiple in WIDTHS]
     return float(WIDTHS[int(np.argmin(costs))] * median)
 
 
-def _divergence(squared: Floats, given: Constraints, width: float) -> float:
+def _divergence(squared: Floats, constraints: Constraints, width: float) -> float:
     total = 0.0
     for links, weight, bound in (
-        (given.must_link, given.must_weight, NEAR),
-        (given.cannot_link, given.cannot_weight, FAR),
+        (constraints.must_link, constraints.must_weight, NEAR),
+        (constraints.cannot_link, constraints.cannot_weight, FAR),
     ):
         ratio = np.maximum(2 - 2 * gaussian(squared[links[:, 0], links[:, 1]], width), 1e-12) / bound
         total += float(weight @ (ratio - 1 - np.log(ratio)))
@@ -222,34 +222,36 @@ class SKMS(ClusterMixin, BaseEstimator):  # type: ignore[misc]
     @atomic
     def fit(self, X: ArrayLike, y: None = None, *, pairs: Pairs | None = None) -> Self:
         items = check_items(self, X)
-        given = read_constraints(pairs, X, self.contradictions)
-        learned = learn_kernel(items, given, self.gamma, self.energy, self.max_steps, self.tol, self.early_stopping)
+        constraints = read_constraints(pairs, X, self.contradictions)
+        learned = learn_kernel(
+            items, constraints, self.gamma, self.energy, self.max_steps, self.tol, self.early_stopping
+        )
         warn_unless(learned.converged, self, "max_steps")
         squared = all_distances(learned.features)
-        self.neighbours_ = usual_place(squared, given) if self.neighbours is None else self.neighbours
+        self.neighbours_ = usual_place(squared, constraints) if self.neighbours is None else self.neighbours
         modes = shift_to_modes(learned.features, reaches(squared, self.neighbours_), merge=float(np.sqrt(learned.near)))
         self.features_, self.width_, self.n_iter_ = learned.features, learned.width, learned.n_iter
         self.labels_, self.n_clusters_ = modes.labels, int(modes.labels.max()) + 1
         return self
 
 
-def usual_place(squared: Floats, given: Constraints) -> int:
+def usual_place(squared: Floats, constraints: Constraints) -> int:
     """The median, over credible must-links both ways, of how many items are as near to the one as the other is.
 
     >>> squared = all_distances(np.array([[0.0], [1.0], [3.0], [7.0]]))
     >>> usual_place(squared, Constraints(4, np.array([[0, 2]]), np.empty((0, 2), int), np.ones(1), np.empty(0)))
     2
     """
-    if not len(given.must_link):
+    if not len(constraints.must_link):
         return max(1, round(float(np.sqrt(len(squared)))))  # a usual choice where nothing is known
     place = squared.argsort(axis=1, kind="stable").argsort(axis=1)  # 0 is the item itself
     must, cannot = (
         np.concatenate([place[ends[:, 0], ends[:, 1]], place[ends[:, 1], ends[:, 0]]])
-        for ends in (given.must_link, given.cannot_link)
+        for ends in (constraints.must_link, constraints.cannot_link)
     )
     n = len(squared)
-    pro = np.bincount(must, np.tile(given.must_weight, 2), n)
-    contra = np.bincount(cannot, np.tile(given.cannot_weight, 2), n)
+    pro = np.bincount(must, np.tile(constraints.must_weight, 2), n)
+    contra = np.bincount(cannot, np.tile(constraints.cannot_weight, 2), n)
     last = n - 1 - int(np.cumsum(pro - contra)[::-1].argmax())  # of equals, the farthest
     credible = must[must <= last]
     return max(1, round(float(np.median(credible if len(credible) else must))))

@@ -101,12 +101,12 @@ class Overlay:
         return self.first.certain and self.second.certain
 
     def tile(self, rows: slice, columns: slice) -> TableTile:
-        told, otherwise = self.first.tile(rows, columns), self.second.tile(rows, columns)
-        if told.weight is None:
-            return told
-        known = told.weight > 0
-        weight = None if otherwise.weight is None else torch.where(known, told.weight, otherwise.weight)
-        return TableTile(torch.where(known, told.different, otherwise.different), weight)
+        first, second = self.first.tile(rows, columns), self.second.tile(rows, columns)
+        if first.weight is None:
+            return first
+        known = first.weight > 0
+        weight = None if second.weight is None else torch.where(known, first.weight, second.weight)
+        return TableTile(torch.where(known, first.different, second.different), weight)
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,9 +121,9 @@ class Scaled:
         return self.table.certain
 
     def tile(self, rows: slice, columns: slice) -> TableTile:
-        told, factor = self.table.tile(rows, columns), self.factor[rows, columns]
+        tile, factor = self.table.tile(rows, columns), self.factor[rows, columns]
         factor = factor.triu() + factor.triu(1).T if rows == columns else factor
-        return TableTile(told.different, factor if told.weight is None else told.weight * factor)
+        return TableTile(tile.different, factor if tile.weight is None else tile.weight * factor)
 
 
 def known_pairs(table: PairTable, b: int) -> tuple[Tensor, Tensor, Tensor]:
@@ -148,8 +148,8 @@ def dense(table: PairTable, b: int) -> tuple[Tensor, Tensor | None]:
     return (same, None) if weight is None else (same.masked_fill(weight == 0, torch.nan), _floats(weight))
 
 
-def _floats(told: Tensor) -> Tensor:
-    return told if told.is_floating_point() else told.float()
+def _floats(tensor: Tensor) -> Tensor:
+    return tensor if tensor.is_floating_point() else tensor.float()
 
 
 def both_ways(matrix: Tensor, rows: slice, columns: slice) -> Tensor:

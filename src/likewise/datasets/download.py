@@ -162,10 +162,10 @@ def fetch(url: str, target: Path, md5: str, *, attempts: int, delay: float, repo
                     "where it stopped."
                 ) from error
             time.sleep(delay * 2 ** (failures - 1))
-    found = _md5(part)
-    if found != md5:
+    digest = _md5(part)
+    if digest != md5:
         part.unlink()
-        raise InputError(f"{url} arrived with md5 {found} instead of {md5} and was deleted; run the command again.")
+        raise InputError(f"{url} arrived with md5 {digest} instead of {md5} and was deleted; run the command again.")
     part.replace(target)
 
 
@@ -249,10 +249,10 @@ class Available:
 
 def survey(data: Path | str | None = None) -> list[Available]:
     """What is there of each set that comes in files; nothing is opened."""
-    found = []
+    available = []
     for name, needed in NEEDED.items():
         places = {forms[0]: find(name, forms, data) for forms in needed}
         paths = tuple(place for place in places.values() if place is not None)
         missing = tuple(file for file, place in places.items() if place is None)
-        found.append(Available(name, paths, missing))
-    return found
+        available.append(Available(name, paths, missing))
+    return available

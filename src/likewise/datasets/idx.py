@@ -62,10 +62,10 @@ def load_idx(folder: Path | str) -> DataSet:
     folder = Path(folder)
     paths = []
     for file in MNIST_FILES:
-        found = [path for path in (folder / f"{file}.gz", folder / file) if path.exists()]
-        if not found:
+        existing = [path for path in (folder / f"{file}.gz", folder / file) if path.exists()]
+        if not existing:
             raise InputError(f"{file}.gz is not in {folder}; put the set's four idx files there.")
-        paths.append(found[0])
+        paths.append(existing[0])
     train, test = _read_both(paths, None, SOUND_COPY)
     return DataSet(folder.name, train, test, *channel_statistics(train.inputs))
 
@@ -80,8 +80,8 @@ def read_idx(path: Path | str, dimensions: int, remedy: str = SOUND_COPY) -> NDA
 
     magic = bytes([0, 0, UNSIGNED_BYTE, dimensions])
     if content[:4] != magic:
-        found = content[:4].hex(" ") or "nothing"
-        raise InputError(f"{path} begins with {found} where {magic.hex(' ')} was expected; {remedy}.")
+        beginning = content[:4].hex(" ") or "nothing"
+        raise InputError(f"{path} begins with {beginning} where {magic.hex(' ')} was expected; {remedy}.")
     header = 4 + 4 * dimensions
     if len(content) < header:
         raise InputError(f"{path} ends within its header; {remedy}.")

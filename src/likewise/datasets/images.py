@@ -245,8 +245,8 @@ def _files(
     if here in above:  # a link back to a folder that we are inside of
         return
     with os.scandir(folder) as entries:
-        found = sorted((entry.name, entry.is_dir()) for entry in entries if not entry.name.startswith("."))
-    for name, is_folder in found:
+        listing = sorted((entry.name, entry.is_dir()) for entry in entries if not entry.name.startswith("."))
+    for name, is_folder in listing:
         if is_folder:
             yield from _files(folder / name, suffixes, f"{within}{name}/", above | {here})
         elif PurePath(name).suffix.lower() in suffixes:

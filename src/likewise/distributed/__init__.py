@@ -1,4 +1,4 @@
-"""One training step over many processes: who we are, which rows are ours, and what is gathered and added up."""
+"""One training step over many processes: the rank of each, its rows of a batch, and what is gathered and reduced."""
 
 from likewise.distributed.batch_norm import batch_norm_across_ranks
 from likewise.distributed.collectives import (

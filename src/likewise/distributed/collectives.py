@@ -1,4 +1,4 @@
-"""What ranks exchange: rows are gathered, sums are added up, and what the first decides the others are told.
+"""What ranks exchange: rows are gathered, sums are reduced, and decisions of the first rank are broadcast.
 
 Every rank has the loss of the whole batch, so that there are `size` equal copies of it. Gradients here are those of the
 sum of the copies, as torch's own collectives have it; DistributedDataParallel divides them by `size` again.
@@ -26,7 +26,7 @@ from likewise.errors import InputError
 # What a process sends to the others, counted by payload; the collectives of this room add to it.
 @dataclass
 class Traffic:
-    """Bytes that this rank sends, as a ring does it, and how often it had to wait for the others.
+    """Bytes that this rank sends in a ring, and how often it had to wait for the others.
 
     An all-reduce of n bytes among s ranks sends 2 n (s - 1) / s from each; a gathering of n bytes of each, n (s - 1).
     """
@@ -72,7 +72,7 @@ T = TypeVar("T")
 
 
 def gather_batch(rows: Tensor) -> Tensor:
-    """The rows of all ranks, (b, ...), from each rank's own, with gradient; as they are where no batch is shared out.
+    """Gather the rows of all ranks, (b, ...), with gradient; the input unchanged where no batch is shared out.
 
     >>> gather_batch(torch.eye(2))
     tensor([[1., 0.],
@@ -91,7 +91,7 @@ def all_gather(rows: Tensor) -> Tensor:
 
 
 def is_common(content: bytes) -> bool:
-    """Whether all ranks have the same content, of which a checksum is sent; all are told alike.
+    """Whether all ranks have the same content, by its checksum; every rank gets the same result.
 
     >>> is_common(b"index")
     True
@@ -100,7 +100,7 @@ def is_common(content: bytes) -> bool:
 
 
 def is_close(numbers: Tensor) -> bool:
-    """Whether all ranks have nearly the same numbers (n,), each to 0.01 % of the largest; all are told alike."""
+    """Whether all ranks have the same numbers (n,), to 0.01 % of the largest; every rank gets the same result."""
     if world().size == 1:
         return True
     gathered = torch.stack(_gather(numbers.double().cpu()))  # (size, n)
@@ -116,7 +116,7 @@ def reduce_batch(sums: Tensor) -> Tensor:
 
 
 def all_reduce(numbers: Tensor) -> Tensor:
-    """Add up in place over all ranks, without gradient; alone, nothing is to be added."""
+    """Sum over all ranks in place, without gradient; a single process changes nothing."""
     size = world().size
     if size > 1:
         distributed.all_reduce(numbers)
@@ -125,7 +125,7 @@ def all_reduce(numbers: Tensor) -> Tensor:
 
 
 def from_first(decide: Callable[[], T]) -> T:
-    """What the first rank decides, as JSON has it, or the InputError it ends with; the others only wait for it.
+    """Broadcast what the first rank decides, as JSON, or the InputError it raises; the others only wait for it.
 
     >>> from_first(lambda: {"loss": 0.5})
     {'loss': 0.5}
@@ -133,31 +133,31 @@ def from_first(decide: Callable[[], T]) -> T:
     ours = world()
     if ours.size == 1:
         return decide()
-    told: dict[str, Any] = {}
+    message: dict[str, Any] = {}
     if ours.rank == 0:
         try:
-            told = {"value": decide()}
+            message = {"value": decide()}
         except InputError as error:
-            told = {"error": str(error)}
-    text = torch.frombuffer(bytearray(json.dumps(told).encode()), dtype=torch.uint8)
+            message = {"error": str(error)}
+    text = torch.frombuffer(bytearray(json.dumps(message).encode()), dtype=torch.uint8)
     length = torch.tensor([len(text)])
     distributed.broadcast(length, 0)
     text = text if ours.rank == 0 else torch.empty(int(length), dtype=torch.uint8)
     distributed.broadcast(text, 0)
-    told = json.loads(bytes(text.tolist()))
-    if "error" in told:
-        raise InputError(told["error"])
-    value: T = told["value"]
+    message = json.loads(bytes(text.tolist()))
+    if "error" in message:
+        raise InputError(message["error"])
+    value: T = message["value"]
     return value
 
 
 def agreed(value: T) -> T:
-    """The first rank's value, where all have computed it and a last digit may differ from machine to machine."""
+    """The first rank's value, where every rank has computed it and the last digits may differ between machines."""
     return from_first(lambda: value)
 
 
 def barrier() -> None:
-    """Go on when every rank is here, so that what the first wrote before can be read after."""
+    """Wait until every rank is here, so that what the first wrote before can be read after."""
     all_reduce(torch.zeros(1))
 
 

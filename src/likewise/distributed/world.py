@@ -30,7 +30,7 @@ class World:
 
 
 def world() -> World:
-    """What torch.distributed says of this process; alone where it was not started.
+    """This process as torch.distributed knows it; a world of one where that was not started.
 
     >>> world()
     World(rank=0, size=1, sync_batch_norm=False)
@@ -89,7 +89,7 @@ def leave() -> None:
 
 
 def is_first_to_tell() -> bool:
-    """Whether no other process of the job has said yet why it ends; alone, always."""
+    """Whether no other process of the job has reported yet why it ends; always true for a single process."""
     if not distributed.is_initialized():
         return True
     try:

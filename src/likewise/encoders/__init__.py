@@ -1,4 +1,4 @@
-"""Pretrained eyes and ears: photos and texts in, features out, computed once."""
+"""Pretrained encoders: photos and texts in, features out, computed once."""
 
 from likewise.encoders.encoder import Encoder, load_encoder
 from likewise.encoders.names import CHOICES, KINDS, NAMES, PHOTO_ENCODER, TEXT_ENCODERS

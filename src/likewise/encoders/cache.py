@@ -1,4 +1,4 @@
-"""Features that were computed before, by the content of their item.
+"""A cache of features, looked up by the content of the item.
 
 keys.bin   40 bytes for each row: SHA-256 of the item, CRC-32 of its features, CRC-32 of these two
 rows.bin   the features, float32, in the same order
@@ -57,8 +57,8 @@ class FeatureCache:
     """
 
     def __init__(self, folder: Path, width: int, facts: dict[str, Any]) -> None:
-        said = json.dumps(facts, sort_keys=True)
-        self.folder = folder / hashlib.sha256(said.encode()).hexdigest()[:32]
+        text = json.dumps(facts, sort_keys=True)
+        self.folder = folder / hashlib.sha256(text.encode()).hexdigest()[:32]
         self.width = width
         with writing_to(self.folder):
             self.folder.mkdir(parents=True, exist_ok=True)

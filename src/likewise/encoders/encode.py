@@ -56,7 +56,7 @@ def encode(
     unusable: dict[int, str] = {}
     done = on_items or (lambda n: None)
 
-    def look(place: int) -> NDArray[np.float32] | _New | str:
+    def find_or_prepare(place: int) -> NDArray[np.float32] | _New | str:
         """The row of an item that is known, its prepared form, or what is wrong with it."""
         try:
             content = item_content(items[place], pretrained)
@@ -82,17 +82,17 @@ def encode(
         done(len(batch))
 
     waiting: list[_New] = []
-    for place, seen in _looked_at(look, len(items), AHEAD * batch_size):
-        if isinstance(seen, str):
-            unusable[place] = seen
+    for place, result in _in_threads(find_or_prepare, len(items), AHEAD * batch_size):
+        if isinstance(result, str):
+            unusable[place] = result
             done(1)
-        elif isinstance(seen, _New):
-            waiting.append(seen)
+        elif isinstance(result, _New):
+            waiting.append(result)
             if pretrained.length is None and len(waiting) == batch_size:
                 compute(waiting)
                 waiting = []
         else:
-            rows[place] = seen
+            rows[place] = result
             done(1)
     if pretrained.length is not None:  # texts of one length are computed together, so that little is padding
         measure = pretrained.length
@@ -102,13 +102,13 @@ def encode(
     return Encoded(rows, unusable)
 
 
-def _looked_at(look: Callable[[int], Any], n: int, ahead: int) -> Iterator[tuple[int, Any]]:
+def _in_threads(call: Callable[[int], Any], n: int, ahead: int) -> Iterator[tuple[int, Any]]:
     """What threads found of each item, in order; they are at most `ahead` items ahead."""
     pending: deque[tuple[int, Future[Any]]] = deque()
     with ThreadPoolExecutor(THREADS) as pool:
         try:
             for place in range(n):
-                pending.append((place, pool.submit(look, place)))
+                pending.append((place, pool.submit(call, place)))
                 if len(pending) > ahead:
                     first, future = pending.popleft()
                     yield first, future.result()

@@ -74,7 +74,7 @@ class Encoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         return encoded.rows
 
     def encode(self, items: Sequence[Any], on_items: Callable[[int], None] | None = None) -> Encoded:
-        """The same with the items that cannot be used told apart, instead of refused."""
+        """As `transform`, but items that cannot be used are listed instead of refused."""
         if self.batch_size < 1:
             raise InputError(f"batch_size must be at least 1, got {self.batch_size}.")
         if self.precision not in ("float32", "bfloat16"):

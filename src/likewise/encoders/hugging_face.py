@@ -55,7 +55,7 @@ def load(model: str) -> Pretrained:
 def _of_photos(name: str, model: str, transformers: Any) -> Pretrained:
     processor = transformers.AutoImageProcessor.from_pretrained(model)
     network = transformers.AutoModel.from_pretrained(model)
-    whole = _Pooled(network).eval().requires_grad_(False)
+    pooled_network = _Pooled(network).eval().requires_grad_(False)
 
     def prepare(photo: bytes | Image.Image | NDArray[np.uint8]) -> NDArray[np.float32]:
         try:
@@ -70,7 +70,7 @@ def _of_photos(name: str, model: str, transformers: Any) -> Pretrained:
         return np.asarray(pixels, dtype=np.float32)
 
     def compute(prepared: Sequence[NDArray[np.float32]], device: torch.device, precision: Precision) -> Tensor:
-        return run_network(whole, (torch.from_numpy(np.stack(prepared)),), device, precision)
+        return run_network(pooled_network, (torch.from_numpy(np.stack(prepared)),), device, precision)
 
     blank = prepare(Image.new("RGB", (64, 64)))
     return Pretrained(

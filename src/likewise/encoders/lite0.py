@@ -243,7 +243,7 @@ def load(size: int | None = None) -> Pretrained:
 
 
 def _network() -> EfficientNetLite0:
-    """With the weights of the cache folder; else with those of the package, which are put there."""
+    """The network with the weights in the cache folder, or with those of the package, which are then put there."""
     network = EfficientNetLite0()
     kept = cache_folder() / "weights" / f"{NAME}-{SHA256[:16]}.safetensors"
     if _takes(network, _read(kept)):
@@ -273,7 +273,7 @@ def _read(path: Path) -> dict[str, Tensor]:
 
 
 def _takes(network: EfficientNetLite0, tensors: dict[str, Tensor]) -> bool:
-    """Put the weights into the network; whether they are the ones we know."""
+    """Load the weights into the network, and say whether they are the expected ones."""
     try:
         network.load_state_dict(tensors)
     except RuntimeError:

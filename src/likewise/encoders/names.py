@@ -113,12 +113,12 @@ Function = Callable[[Sequence[Any]], Any]
 
 
 def of_module(network: nn.Module) -> Pretrained:
-    """It is given float images (b, 3, 224, 224), normalised with ImageNet's mean and deviation, in evaluation mode."""
+    """A module, in evaluation mode, on float images (b, 3, 224, 224) normalised with ImageNet's mean and deviation."""
     return photo_encoder(type(network).__name__, network, PhotoForm(SIZE, RESIZE), version="")
 
 
 def of_function(function: Function) -> Pretrained:
-    """It is given lists of items, whatever they are, and gives an array or tensor (b, d); nothing of it is cached."""
+    """A function from a list of items, of any kind, to an array or tensor (b, d); its features are not cached."""
     name = getattr(function, "__qualname__", type(function).__name__)
 
     def compute(items: Sequence[Any], device: torch.device, precision: Precision) -> Tensor:

@@ -101,12 +101,12 @@ def load(file: str, size: int | None = None) -> Pretrained:
 
 
 def _form(session: Any, path: Path, size: int, in_bytes: bool) -> PhotoForm:
-    said = session.get_modelmeta().custom_metadata_map.get(FORM)
-    if said is None:
+    metadata = session.get_modelmeta().custom_metadata_map.get(FORM)
+    if metadata is None:
         mean, std = ((0.0,) * 3, (1 / 255,) * 3) if in_bytes else (IMAGENET_MEAN, IMAGENET_STD)
         return PhotoForm(size, int(size / CROP), mean, std)
     try:
-        known = json.loads(said)
+        known = json.loads(metadata)
         return PhotoForm(**known | {name: tuple(known[name]) for name in ("mean", "std") if name in known})
     except (ValueError, TypeError) as error:
         raise InputError(f"{path}: its metadata {FORM} is no form of photos ({error}).") from error

@@ -127,19 +127,19 @@ def photo_encoder(
     convolutional: bool = True,
     accelerate: Accelerate | None = None,
 ) -> Pretrained:
-    """An encoder of photos out of a network on normalised images (b, 3, size, size)."""
-    whole = PhotoNetwork(network, form).eval().requires_grad_(False)
+    """An encoder of photos from a network that takes normalised images (b, 3, size, size)."""
+    module = PhotoNetwork(network, form).eval().requires_grad_(False)
     if convolutional:  # twice as fast on a CPU
-        whole.to(memory_format=torch.channels_last)  # type: ignore[call-overload]
+        module.to(memory_format=torch.channels_last)  # type: ignore[call-overload]
 
-    fast = accelerate(network, whole.scale, whole.shift) if accelerate else None
+    fast = accelerate(network, module.scale, module.shift) if accelerate else None
 
     def compute(prepared: Sequence[NDArray[np.uint8]], device: torch.device, precision: Precision) -> Tensor:
         pixels = np.stack(prepared)
         if fast is not None and device.type == "cpu" and precision == "float32":
             return torch.from_numpy(fast(pixels))
         by_pixel = torch.from_numpy(pixels).contiguous(memory_format=torch.channels_last)
-        return run_network(whole, (by_pixel,), device, precision)
+        return run_network(module, (by_pixel,), device, precision)
 
     blank = np.zeros((3, form.size, form.size), dtype=np.uint8)
     try:
@@ -158,7 +158,7 @@ def photo_encoder(
         preprocessing=form.facts,
         prepare=form.prepare,
         compute=compute,
-        network=whole,
+        network=module,
         with_network=lambda other: photo_encoder(
             name,
             cast(PhotoNetwork, other).network,

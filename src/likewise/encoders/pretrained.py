@@ -55,12 +55,12 @@ class Pretrained:
 
 
 def weights_sha256(network: nn.Module) -> str:
-    """Of the names, types, shapes and values of all parameters and buffers, in the order of their names."""
-    found = hashlib.sha256()
+    """SHA-256 of the names, types, shapes and values of all parameters and buffers, in the order of their names."""
+    digest = hashlib.sha256()
     for name, value in sorted(network.state_dict().items()):
-        found.update(f"{name} {value.dtype} {tuple(value.shape)}\n".encode())
-        found.update(value.detach().cpu().contiguous().flatten().view(torch.uint8).numpy().data)
-    return found.hexdigest()
+        digest.update(f"{name} {value.dtype} {tuple(value.shape)}\n".encode())
+        digest.update(value.detach().cpu().contiguous().flatten().view(torch.uint8).numpy().data)
+    return digest.hexdigest()
 
 
 def run_network(network: nn.Module, inputs: tuple[Tensor, ...], device: torch.device, precision: Precision) -> Tensor:
@@ -79,10 +79,10 @@ def is_installed(module: str) -> bool:
 
 def package_folder(module: str, encoder: str, install: str) -> Path:
     """Where a package lies, without importing it."""
-    found = importlib.util.find_spec(module)
-    if found is None or not found.submodule_search_locations:
+    spec = importlib.util.find_spec(module)
+    if spec is None or not spec.submodule_search_locations:
         raise InputError(f"The encoder {encoder} needs the package {module}; pip install {install}.")
-    return Path(next(iter(found.submodule_search_locations)))
+    return Path(next(iter(spec.submodule_search_locations)))
 
 
 def package_version(distribution: str) -> str:

@@ -27,7 +27,7 @@ def token_encoder(
     most_tokens: int,
     special_tokens: bool = True,
 ) -> Pretrained:
-    """An encoder of texts out of a network on the tokens of a tokenizer.json file."""
+    """An encoder of texts from a network that takes the tokens of a tokenizer.json file."""
     tokenizer = _tokenizer(name, vocabulary)
     tokenizer.no_padding()
     tokenizer.enable_truncation(most_tokens)

@@ -251,14 +251,14 @@ class CategoryDiscoverer(ClusterMixin, BaseEstimator):  # type: ignore[misc]
         def count(rows: NDArray[np.float32]) -> NumberOfClasses:
             return number_of_classes(rows, similarity, self.n_classes, self.max_classes)
 
-        found = spectral_rounds(inputs, rows, similarity, count, self._learning(len(inputs)), self.seed_)
-        self.number_, self.trust_ = found.number, found.trust
-        self._set_classifier(found.network, similarity, found.outputs, found.history)
-        return found.outputs
+        result = spectral_rounds(inputs, rows, similarity, count, self._learning(len(inputs)), self.seed_)
+        self.number_, self.trust_ = result.number, result.trust
+        self._set_classifier(result.network, similarity, result.outputs, result.history)
+        return result.outputs
 
     def _discover_by_groups(self, inputs: Tensor, pairs: Pairs, similarity: SimilarityNetwork) -> NDArray[np.int64]:
         """By features that show the classes, or in a mixed pile: known items are anchors."""
-        found = group_pile(
+        result = group_pile(
             inputs,
             pairs,
             similarity,
@@ -268,10 +268,10 @@ class CategoryDiscoverer(ClusterMixin, BaseEstimator):  # type: ignore[misc]
             mixed=self.mixed,
             seed=self.seed_,
         )
-        self.number_, self.trust_, self.p_new_ = found.number, found.trust, found.p_new
-        self.known_share_ = found.known_share
-        self._set_classifier(found.network, similarity, found.outputs, found.history)
-        return found.outputs
+        self.number_, self.trust_, self.p_new_ = result.number, result.trust, result.p_new
+        self.known_share_ = result.known_share
+        self._set_classifier(result.network, similarity, result.outputs, result.history)
+        return result.outputs
 
     def _set_classifier(
         self,

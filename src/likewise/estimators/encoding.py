@@ -90,15 +90,15 @@ def encoder_again(estimator: Encoding) -> Encoder | None:
     if facts is None:
         return None
     if estimator.encoder is not None and not isinstance(estimator.encoder, str):
-        found = Encoder(estimator.encoder)
+        encoder = Encoder(estimator.encoder)
     elif facts["name"] in NAMES or {":", "@"} & set(facts["name"]):
-        found = Encoder(facts["name"])
+        encoder = Encoder(facts["name"])
     else:
         raise InputError(
             f"The model was fitted with an encoder of your own, {facts['name']}; give it: set_params(encoder=...)."
         )
-    refuse_another(found, facts)
-    return tuned(found, estimator)
+    refuse_another(encoder, facts)
+    return tuned(encoder, estimator)
 
 
 def tuned(encoder: Encoder, estimator: Encoding) -> Encoder:
@@ -198,7 +198,7 @@ def check_fine_tuning(model: PairClassifier, X: Any) -> None:
 
 
 def is_supported(held_out: int, gain: float) -> bool:
-    """Whether so many held-out answers, which speak for it by so many standard errors, let the outcome be kept."""
+    """Whether this number of held-out answers, and their gain in standard errors, let the tuned encoder be kept."""
     return held_out >= 2 and gain >= 0
 
 

@@ -99,21 +99,23 @@ def fit_first(
     )
     model.n_classes_interval_ = None
     if n_outputs is None:
-        number = estimate_n_classes(inputs, model.input_form_, task.said, seed)
+        number = estimate_n_classes(inputs, model.input_form_, task.raw_answers, seed)
         n_outputs, model.n_classes_interval_ = number.estimate, (number.low, number.high)
     model.n_outputs_ = n_outputs
     inputs, outputs = _learn(model, inputs, answers, task, sample_weight, seed, X)
     _name(model, outputs, labels, everything)
     model.memory_ = {}
     if answers is not None:
-        kept_answers = answers_to_remember(model, task.said) if is_evidence(model) else task.pairs
+        kept_answers = answers_to_remember(model, task.raw_answers) if is_evidence(model) else task.pairs
         remember(model, Examples.of_answers(inputs, kept_answers), seed)
     if labels is not None:
         weight = item_weights(None if answers is not None else sample_weight, labels)
         examples = Examples.of_labels(inputs, labels, weight)
         kept = np.setdiff1d(np.arange(len(labels)), task.held_out.items if answers is None else [])
         remember(
-            model, replace(examples, index=examples.index[kept], said=labels[kept], weight=examples.weight[kept]), seed
+            model,
+            replace(examples, index=examples.index[kept], targets=labels[kept], weight=examples.weight[kept]),
+            seed,
         )
 
 
@@ -151,7 +153,7 @@ def _learn(
         settings,
         epochs=model.epochs,
         grouped=model.n_outputs_ if model.group_first and answered else 0,
-        said=task.said,
+        raw_answers=task.raw_answers,
         starts=model.starts,
         unlabelled=bool(model.unlabelled) and answered,
         flip=flip_of(model.noise) if answered else 0.0,
@@ -186,11 +188,11 @@ def _learn(
 
 
 def _config(model: PairClassifier, inputs: Tensor, task: Task) -> dict[str, object]:
-    """What a run that goes on must have begun with."""
-    told: dict[str, object] = {"items": items_checksum(inputs), "answers": checksum(*task.arrays)}
+    """What a run must have begun with in order to resume."""
+    config: dict[str, object] = {"items": items_checksum(inputs), "answers": checksum(*task.arrays)}
     if model.views:
-        told["views"] = int(model.views)
-    return {**told, "noise": model.noise} if turns_of(model.noise) and task.noisy else told
+        config["views"] = int(model.views)
+    return {**config, "noise": model.noise} if turns_of(model.noise) and task.noisy else config
 
 
 def _name(

@@ -48,15 +48,15 @@ def group_of_each_class(codes: Whole, groups: ArrayLike) -> Whole:
     numbers = np.unique(column_or_1d(groups), return_inverse=True)[1]
     if len(numbers) != len(codes):
         raise InputError(f"There are {len(codes)} items and {len(numbers)} groups; give one group an item.")
-    found = np.zeros(int(codes.max()) + 1, dtype=np.int64)
-    found[codes] = numbers
-    torn = np.flatnonzero(found[codes] != numbers)
+    group = np.zeros(int(codes.max()) + 1, dtype=np.int64)
+    group[codes] = numbers
+    torn = np.flatnonzero(group[codes] != numbers)
     if len(torn):
         raise InputError(
             f"Items of one class, that of item {torn[0]}, are in two groups; a class must be in one, so that it can be "
             "held out with it."
         )
-    return found
+    return group
 
 
 def hold_out_classes(codes: Whole, share: float, seed: int, group: Whole | None = None) -> Parts:

@@ -50,7 +50,7 @@ class Examples:
 
     inputs: Tensor  # the items, or what stands for them
     index: NDArray[np.int64]  # (m, 1) or (m, 2) positions in the inputs
-    said: NDArray[Any]  # (m,) labels, or the probability of "same"
+    targets: NDArray[Any]  # (m,) labels, or the probability of "same"
     weight: NDArray[np.float32]  # (m,)
 
     @classmethod
@@ -69,20 +69,20 @@ class Examples:
     @property
     def pairs(self) -> Pairs:
         """The answers, about the inputs."""
-        return Pairs.from_arrays(self.index, self.said, self.weight).index(len(self.inputs))
+        return Pairs.from_arrays(self.index, self.targets, self.weight).index(len(self.inputs))
 
     def select(self, rows: NDArray[np.bool_] | NDArray[np.int64]) -> Examples:
         """Some labels or answers, with the items that they are about and no others."""
         items, places = np.unique(self.index[rows], return_inverse=True)
         inputs = self.inputs[torch.from_numpy(items)]
-        return Examples(inputs, places.reshape(self.index[rows].shape), self.said[rows], self.weight[rows])
+        return Examples(inputs, places.reshape(self.index[rows].shape), self.targets[rows], self.weight[rows])
 
     def join(self, later: Examples) -> Examples:
         """These and later ones, whose items come after."""
         return Examples(
             torch.cat([self.inputs, later.inputs]),
             np.concatenate([self.index, later.index + len(self.inputs)]),
-            np.concatenate([self.said, later.said]),
+            np.concatenate([self.targets, later.targets]),
             np.concatenate([self.weight, later.weight]),
         )
 
@@ -96,11 +96,11 @@ class Memory:
 
     @classmethod
     def of(cls, examples: Examples, seed: int, before: Memory | None = None) -> Memory:
-        priority = np.random.default_rng(seed).random(len(examples.said))
+        priority = np.random.default_rng(seed).random(len(examples.targets))
         if before is not None:
             examples, priority = before.examples.join(examples), np.concatenate([before.priority, priority])
         order = np.argsort(priority)
-        kinds = np.unique(examples.said[order], return_inverse=True)[1]
+        kinds = np.unique(examples.targets[order], return_inverse=True)[1]
         rank = np.empty(len(order), dtype=np.int64)  # of each among its kind
         for kind in np.unique(kinds):
             rank[kinds == kind] = np.arange(np.sum(kinds == kind))
@@ -112,7 +112,7 @@ EPOCHS = 10  # times that each new answer or label is seen
 SLOWER = 3  # than `fit` at its fastest
 
 
-def go_on(
+def learn_increment(
     model: PairClassifier,
     inputs: Tensor,
     labels: NDArray[Any] | None,
@@ -146,9 +146,9 @@ def new_examples(
     else:
         assert labels is not None
         examples = Examples.of_labels(inputs, labels, item_weights(weight, labels))
-    if not len(examples.said):
+    if not len(examples.targets):
         raise InputError("There is nothing new to learn from: no answer about two items, of a weight above 0.")
-    return examples.select(np.arange(len(examples.said)))
+    return examples.select(np.arange(len(examples.targets)))
 
 
 def answers_to_remember(model: PairClassifier, pairs: Pairs) -> Pairs:
@@ -194,7 +194,7 @@ def learn_new(model: PairClassifier, new: Examples, seed: int) -> list[dict[str,
     checksums = {
         "items": items_checksum(joint.inputs),
         "told": checksum(index, joint.weight),
-        "said": _checksum(joint.said),
+        "said": _checksum(joint.targets),
     }
     weights = checksum(*(value.float().cpu().numpy() for value in network.state_dict().values()))
     pile = Pile(joint.inputs, form.mean, form.std, form.augmentation(model.augment))
@@ -225,16 +225,16 @@ def name_labels(model: PairClassifier, examples: Examples, classes: NDArray[Any]
     A class that has an output keeps it.
     """
     before, memory = model.naming_, model.memory_.get("labels")
-    if before.named and isinstance(before.classes[0], str) != isinstance(examples.said[0], str):
+    if before.named and isinstance(before.classes[0], str) != isinstance(examples.targets[0], str):
         raise InputError(
-            f"y holds {examples.said.tolist()[0]!r}, and the classes so far are like {before.classes.tolist()[0]!r}; "
-            "give labels of one kind."
+            f"y holds {examples.targets.tolist()[0]!r}, and the classes so far are like "
+            f"{before.classes.tolist()[0]!r}; give labels of one kind."
         )
     examples = examples if memory is None else memory.examples.join(examples)
     numbers = np.char.add("output ", before.columns.astype(str))
     own = before.named & (before.classes.astype(str) != numbers)  # what is called by its number has no name
-    also = examples.said[:0] if classes is None else classes
-    everything = np.unique(np.concatenate([before.classes[own], examples.said, also]))
+    also = examples.targets[:0] if classes is None else classes
+    everything = np.unique(np.concatenate([before.classes[own], examples.targets, also]))
     if len(everything) > model.n_outputs_:
         raise InputError(
             f"There are {len(everything)} classes now, and the network has {model.n_outputs_} outputs; give all "
@@ -242,12 +242,12 @@ def name_labels(model: PairClassifier, examples: Examples, classes: NDArray[Any]
         )
     columns = np.full(len(everything), -1, dtype=np.int64)
     columns[np.searchsorted(everything, before.classes[own])] = before.columns[own]
-    nameless = np.setdiff1d(examples.said, everything[columns >= 0])
+    nameless = np.setdiff1d(examples.targets, everything[columns >= 0])
     if len(nameless):
         places, free = np.searchsorted(everything, nameless), np.setdiff1d(np.arange(model.n_outputs_), columns)
-        some = examples.select(np.isin(examples.said, nameless))
+        some = examples.select(np.isin(examples.targets, nameless))
         outputs = _outputs(model, some.inputs)[some.index[:, 0]]
-        columns[places] = match_names(outputs, some.said, free, classes=nameless, others=False).columns
+        columns[places] = match_names(outputs, some.targets, free, classes=nameless, others=False).columns
         left = places[columns[places] < 0]
         columns[left] = np.setdiff1d(free, columns)[: len(left)]
     model._set_naming(Naming(everything, columns, named=True), np.union1d(model.outputs_, columns[columns >= 0]))
@@ -263,7 +263,7 @@ def _outputs_to_learn(naming: Naming, examples: Examples) -> tuple[Tensor, Tenso
     """The output of each labelled item, and its weight."""
     outputs = np.empty(len(examples.inputs), dtype=np.int64)
     weight = np.empty(len(examples.inputs), dtype=np.float32)
-    outputs[examples.index[:, 0]] = naming.columns[np.searchsorted(naming.classes, examples.said)]
+    outputs[examples.index[:, 0]] = naming.columns[np.searchsorted(naming.classes, examples.targets)]
     weight[examples.index[:, 0]] = examples.weight
     return torch.from_numpy(outputs), torch.from_numpy(weight)
 
@@ -272,10 +272,10 @@ def _outputs(model: PairClassifier, inputs: Tensor) -> NDArray[np.int64]:
     return np.asarray(model._outputs(model.network_, inputs).argmax(1).numpy())
 
 
-def _checksum(said: NDArray[Any]) -> str:
-    return checksum(said if said.dtype.kind in "iufb" else np.array([str(value) for value in said]))
+def _checksum(targets: NDArray[Any]) -> str:
+    return checksum(targets if targets.dtype.kind in "iufb" else np.array([str(value) for value in targets]))
 
 
 def _name(weights: str, checksums: dict[str, str]) -> str:
-    """A folder for these weights and this increment: a run that is called again as before finds what it has done."""
+    """The name of a folder for these weights and this increment, so that the same call resumes its own run."""
     return "-".join(each[:8] for each in (weights, *checksums.values()))

@@ -1,4 +1,4 @@
-"""Whatever a user calls X, as one tensor: features, images in an array, or paths of images; and similarities of X."""
+"""X as one tensor: features, images in an array, or images read from paths; and similarities of X."""
 
 from __future__ import annotations
 

@@ -15,7 +15,7 @@ from likewise.evaluation import confusion, match_outputs
 
 @dataclass(frozen=True, eq=False)
 class Naming:
-    """The output of each class; -1 for a class that none was found for."""
+    """The output of each class; -1 for a class without one."""
 
     classes: NDArray[Any]  # (classes,) sorted
     columns: NDArray[np.int64]  # (classes,)

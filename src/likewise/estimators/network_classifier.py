@@ -1,4 +1,4 @@
-"""What every classifier with a network behind it has in common: inputs, predictions, names, and its saved form."""
+"""What all classifiers with a network share: inputs, predictions, names, and the saved form."""
 
 from __future__ import annotations
 

@@ -108,8 +108,8 @@ def write_checked(
     onnx, onnxruntime, _ = (_package(name) for name in ("onnx", "onnxruntime", "onnxscript"))
     content = _convert(graph, example, dynamic, about)
     _check_size(path, len(content))
-    found = _run(onnx, onnxruntime, content, batches)
-    difference = max(float((a - b).abs().max()) for a, b in zip(found, expected, strict=True))
+    computed = _run(onnx, onnxruntime, content, batches)
+    difference = max(float((a - b).abs().max()) for a, b in zip(computed, expected, strict=True))
     if not difference <= TOLERANCE:  # NaN is no agreement either
         raise InputError(
             f"{path} was not written: the exported network does not agree with torch, its probabilities differ by up "

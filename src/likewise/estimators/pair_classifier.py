@@ -1,4 +1,4 @@
-"""PairClassifier: the scikit-learn face of learning from answers."""
+"""PairClassifier: the scikit-learn estimator that learns from answers."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from likewise.atomic import atomic
 from likewise.errors import InputError
 from likewise.estimators.encoding import Choice, check_fine_tuning
 from likewise.estimators.first_fit import fit_first
-from likewise.estimators.increments import Memory, go_on
+from likewise.estimators.increments import Memory, learn_increment
 from likewise.estimators.inputs import InputForm
 from likewise.estimators.naming import match_names, outputs_in_use
 from likewise.estimators.network_classifier import NetworkClassifier
@@ -23,7 +23,7 @@ from likewise.estimators.pair_folds import agreement
 from likewise.estimators.saved import OWN
 from likewise.estimators.starting_network import Network, OwnNetwork
 from likewise.estimators.task import (
-    read_told,
+    read_supervision,
 )
 from likewise.estimators.wrong_answers import CREDIBILITY, Noise, Verdict, check_noise, check_saved
 from likewise.pairs import Ids, LargeAnswers, Pairs, PairTarget, Posterior, answers_about
@@ -45,7 +45,7 @@ class PairClassifier(NetworkClassifier):
         linear network with an encoder, and for embeddings (100 numbers or more, and fewer than ten items for each).
         The first start has the weights of an nn.Module, which may be pretrained; each later one keeps them but for a
         new last layer.
-    epochs : of each stage; by default their number follows what was told: 400 steps or more.
+    epochs : number of epochs of each stage; by default chosen from the number of answers, 400 steps or more.
     group_first : whether to begin with groups of the items, on which geometry and answers agree. The network is taught
         these, then what it sees is grouped again. Random starts are made where the groups do not show the classes.
     unlabelled : whether a second stage uses the pairs that nobody answered, through pseudo-similarity; its outcome is
@@ -194,7 +194,7 @@ class PairClassifier(NetworkClassifier):
         self._check_parameters()
         inputs = self._inputs(X, reset=True)
         check_fine_tuning(self, X)
-        fit_first(self, inputs, *read_told(self._rows(X), len(inputs), y, pairs, ids), sample_weight, None, X)
+        fit_first(self, inputs, *read_supervision(self._rows(X), len(inputs), y, pairs, ids), sample_weight, None, X)
         return self
 
     @atomic
@@ -219,7 +219,7 @@ class PairClassifier(NetworkClassifier):
         self._check_parameters()
         first = not hasattr(self, "network_")
         inputs = self._inputs(X, reset=first)
-        labels, answers = read_told(self._rows(X), len(inputs), y, pairs, ids)
+        labels, answers = read_supervision(self._rows(X), len(inputs), y, pairs, ids)
         everything = None if classes is None else np.unique(np.asarray(classes))
         if first:
             check_fine_tuning(self, X)
@@ -227,7 +227,7 @@ class PairClassifier(NetworkClassifier):
             return self
         if isinstance(answers, LargeAnswers):
             raise InputError("An increment is held in memory; give its answers as Pairs.")
-        go_on(self, self.input_form_.check(inputs), labels, answers, sample_weight, everything)
+        learn_increment(self, self.input_form_.check(inputs), labels, answers, sample_weight, everything)
         return self
 
     def score(

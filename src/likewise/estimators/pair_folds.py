@@ -72,8 +72,8 @@ def agreement(estimator: Any, X: Any, y: Pairs | PairTarget) -> float:
     >>> agreement(model, X, pairs) > 0.9
     True
     """
-    same, said, weight = _both(estimator, X, y)
-    return float(np.average((said > 0.5) == (same > 0.5), weights=weight))
+    same, similarity, weight = _both(estimator, X, y)
+    return float(np.average((similarity > 0.5) == (same > 0.5), weights=weight))
 
 
 def balanced_agreement(estimator: Any, X: Any, y: Pairs | PairTarget) -> float:
@@ -89,9 +89,9 @@ def balanced_agreement(estimator: Any, X: Any, y: Pairs | PairTarget) -> float:
     >>> balanced_agreement(model, X, pairs) > 0.9
     True
     """
-    same, said, _ = _both(estimator, X, y)
-    found: PairAccuracy = pair_accuracy(said, same)
-    return found.balanced
+    same, similarity, _ = _both(estimator, X, y)
+    scores: PairAccuracy = pair_accuracy(similarity, same)
+    return scores.balanced
 
 
 def _both(estimator: Any, X: Any, y: Pairs | PairTarget) -> tuple[Any, Any, Any]:

@@ -113,16 +113,16 @@ def read_similarity(folder: Path, kind: type[Any], network: nn.Module | None) ->
     model.classes_ = np.array(record["classes"])
     model.metric_ = None if record["metric"] is None else MetricForm(**record["metric"])
     model.novelty_ = None if record["novelty"] is None else Novelty(**record["novelty"])
-    found_weights = read_weights(weights, record["sha256"], path.name, AGAIN)
-    model.module_ = network_of(lambda: model.make_module(model.input_form_, 0), found_weights, weights)
+    weight_tensors = read_weights(weights, record["sha256"], path.name, AGAIN)
+    model.module_ = network_of(lambda: model.make_module(model.input_form_, 0), weight_tensors, weights)
     model.known_inputs_, model.known_codes_ = _read_known(folder / NAMES[2], record["known"], model, path)
     model.network_name_ = record["network"]
     quality: dict[str, Any] = {name: record["quality"][name] for name in RECORD["quality"]}
     shares = {name: np.nan for name, value in quality.items() if value is None}  # of nothing
     model.quality_ = PairQuality(**quality | shares)
-    found = record["calibration"]
-    edges, predicted, observed = (np.array(found[name], np.float64) for name in ("edges", "predicted", "observed"))
-    model.calibration_ = Calibration(edges, np.array(found["count"], np.int64), predicted, observed, found["error"])
+    bins = record["calibration"]
+    edges, predicted, observed = (np.array(bins[name], np.float64) for name in ("edges", "predicted", "observed"))
+    model.calibration_ = Calibration(edges, np.array(bins["count"], np.int64), predicted, observed, bins["error"])
     model.held_out_kind_ = record["held_out"]
     model.history_ = record["history"]
     rule = record["rule"]
@@ -146,7 +146,7 @@ def _read_known(path: Path, known: dict[str, Any], model: Any, record: Path) -> 
 
 
 def _check_lengths(record: dict[str, Any], path: Path) -> None:
-    rule, found = record["rule"], record["calibration"]
+    rule, calibration = record["rule"], record["calibration"]
     for name, form in (("metric", METRIC), ("novelty", NOVELTY)):
         if record[name] is not None:
             check_record(record[name], form, path, AGAIN)
@@ -156,6 +156,6 @@ def _check_lengths(record: dict[str, Any], path: Path) -> None:
         check_record(rule, RULE, path, AGAIN)
         if len(rule["off"]) != 2:
             raise InputError(f"{path}, off must be two numbers; {AGAIN}.")
-    bins = {len(found["edges"]) - 1, *(len(found[name]) for name in ("count", "predicted", "observed"))}
-    if len(bins) > 1 or not all(0 <= count < 2**63 for count in found["count"]):
+    bins = {len(calibration["edges"]) - 1, *(len(calibration[name]) for name in ("count", "predicted", "observed"))}
+    if len(bins) > 1 or not all(0 <= count < 2**63 for count in calibration["count"]):
         raise InputError(f"{path}, calibration must have as many counts and means as it has bins; {AGAIN}.")

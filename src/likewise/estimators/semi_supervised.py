@@ -1,4 +1,4 @@
-"""SemiSupervisedClassifier: the scikit-learn face of learning from a few labels and much without."""
+"""SemiSupervisedClassifier: the scikit-learn estimator that learns from a few labels and unlabelled items."""
 
 from __future__ import annotations
 
@@ -202,9 +202,9 @@ class SemiSupervisedClassifier(NetworkClassifier):
         self.n_outputs_ = int(self.n_classes or len(labels.classes))
         seed = self._seed()
         self.held_out_ = hold_out_labels(labels.codes, self.held_out, seed)
-        told = labels.codes.copy()
-        told[self.held_out_] = -1
-        self.n_labelled_ = int((told >= 0).sum())
+        known = labels.codes.copy()
+        known[self.held_out_] = -1
+        self.n_labelled_ = int((known >= 0).sum())
         method = self._method_for(method, labels)
         self.method_ = method.name
         views = encode_views_to_fit(self, X, self.views)
@@ -213,7 +213,7 @@ class SemiSupervisedClassifier(NetworkClassifier):
         learned = learn_few_labels(
             self._starting_network(inputs, seed),
             pile,
-            torch.from_numpy(told),
+            torch.from_numpy(known),
             method,
             self._settings(self.n_labelled_, seed),
             self._settings(len(inputs), seed),
@@ -223,7 +223,7 @@ class SemiSupervisedClassifier(NetworkClassifier):
             if self.run is None
             else {
                 "items": items_checksum(inputs),
-                "labels": checksum(told),
+                "labels": checksum(known),
                 **({"views": int(self.views)} if self.views else {}),
             },
             evaluate=self._held_out_scores(pile, labels) if len(self.held_out_) else None,

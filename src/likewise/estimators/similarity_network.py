@@ -1,4 +1,4 @@
-"""SimilarityNetwork: the scikit-learn face of learning what "same" means, on classes that have labels."""
+"""SimilarityNetwork: the scikit-learn estimator that learns what "same" means from labelled classes."""
 
 from __future__ import annotations
 

@@ -98,8 +98,10 @@ def number_of_classes(
     largest = max(2, min(max_classes, len(rows) - 1))
     if similarity is not None and similarity.rule_ is not None:
         return similarity.rule_.number_of_classes(joining_costs(diffusion_rows(rows)), largest)
-    found = number_by_silhouette(rows, largest)
-    return found if found.estimate >= 2 else NumberOfClasses(2, 2, 2)  # with one, no two items could be different
+    by_silhouette = number_by_silhouette(rows, largest)
+    return (
+        by_silhouette if by_silhouette.estimate >= 2 else NumberOfClasses(2, 2, 2)
+    )  # with one, no two items could be different
 
 
 def run_config(inputs: Tensor, similarity: SimilarityNetwork) -> dict[str, object]:

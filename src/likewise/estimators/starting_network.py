@@ -74,13 +74,13 @@ def _check(network: nn.Module, n_outputs: int, shape: tuple[int, ...], logits: C
         if hasattr(layer, "reset_parameters") and any(p.ndim > 1 and p.requires_grad for p in layer.parameters(False))
     ]
     try:
-        found = tuple(logits(network).shape[1:])
+        output = tuple(logits(network).shape[1:])
     except Exception as error:  # a network of the user's own raises whatever it likes
         raise InputError(f"The network cannot take items of shape {shape}: {error}") from error
     finally:
         for hook in hooks:
             hook.remove()
-    if found != (n_outputs,):
-        has = f"{found[0]} outputs" if len(found) == 1 else f"an output of shape {found} for each item"
+    if output != (n_outputs,):
+        has = f"{output[0]} outputs" if len(output) == 1 else f"an output of shape {output} for each item"
         raise InputError(f"The network has {has}, and there are {n_outputs} classes; give it {n_outputs} outputs.")
     return layers[-1] if layers else None

@@ -32,17 +32,17 @@ class Task:
     known: Known
     pairs: Pairs  # batches are made of these
     held_out: Pairs  # not learned from; may be empty
-    said: Pairs  # what is learned from, as it was said: contradictions and annotators and all
+    raw_answers: Pairs  # what is learned from, as given: with contradictions and annotators
     noisy: bool = False  # whether some of the answers are taken to be wrong from the start
 
     @property
     def arrays(self) -> tuple[NDArray[Any], ...]:
         """All that is learned from, to be compared when a run resumes."""
-        who = () if self.said.annotator is None else (self.said.annotator,)
+        who = () if self.raw_answers.annotator is None else (self.raw_answers.annotator,)
         return self.pairs.left, self.pairs.right, self.pairs.same, self.pairs.weight, *who
 
 
-def read_told(
+def read_supervision(
     X: Any,
     n_items: int,
     y: ArrayLike | PairTarget | None,

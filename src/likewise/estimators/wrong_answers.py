@@ -104,10 +104,10 @@ def judge_all(
     """
     untaught = np.isin(answers.lines, held_out.lines)
     enough = untaught.sum() >= FEWEST_UNTAUGHT
-    found = judge_answers(logits, answers, held_out, joint=noise == "auto", untaught=untaught if enough else None)
+    posterior = judge_answers(logits, answers, held_out, joint=noise == "auto", untaught=untaught if enough else None)
     if grouped and len(answers) >= FEWEST_GROUPED:
-        found = replace(found, supported=True)
-    return Verdict(found, credible_facts(found))
+        posterior = replace(posterior, supported=True)
+    return Verdict(posterior, credible_facts(posterior))
 
 
 def rates_of(verdict: Verdict, flip: float, pairs: Pairs) -> ErrorRates:
@@ -162,5 +162,5 @@ def rates_for(facts: dict[str, Any] | None, pairs: Pairs) -> ErrorRates:
     usual = tuple(np.full(2, PRIOR_WRONG / PRIOR_ANSWERS))
     if count.sum() > 0:
         usual = tuple(np.average(np.array(list(known.values())), axis=0, weights=count))
-    found = np.array([known.get(name, usual) for name in pairs.annotators or ("",)])
-    return ErrorRates(found[:, 0], found[:, 1])
+    by_annotator = np.array([known.get(name, usual) for name in pairs.annotators or ("",)])
+    return ErrorRates(by_annotator[:, 0], by_annotator[:, 1])

@@ -41,19 +41,19 @@ def calibration(probability: ArrayLike, truth: ArrayLike, bins: int = 10) -> Cal
     >>> found.count.tolist(), found.observed.tolist(), round(found.error, 3)
     ([2, 2], [0.0, 1.0], 0.175)
     """
-    said, true = as_shares(probability, "probability"), as_shares(truth, "truth")
-    if said.shape != true.shape:
-        raise ValueError(f"probability and truth must be of equal length, got {len(said)} and {len(true)}.")
+    predictions, true = as_shares(probability, "probability"), as_shares(truth, "truth")
+    if predictions.shape != true.shape:
+        raise ValueError(f"probability and truth must be of equal length, got {len(predictions)} and {len(true)}.")
     if bins < 1:
         raise ValueError(f"bins must be at least 1, got {bins}.")
     edges = np.linspace(0, 1, bins + 1)
-    bin_of = np.searchsorted(edges[1:-1], said)  # (n,)
+    bin_of = np.searchsorted(edges[1:-1], predictions)  # (n,)
     count = np.bincount(bin_of, minlength=bins)
     with np.errstate(invalid="ignore"):  # 0 / 0 in an empty bin
-        predicted = np.bincount(bin_of, said, minlength=bins) / count
+        predicted = np.bincount(bin_of, predictions, minlength=bins) / count
         observed = np.bincount(bin_of, true, minlength=bins) / count
     gap = np.nan_to_num(np.abs(observed - predicted))
-    error = float(count @ gap) / len(said) if len(said) else float("nan")
+    error = float(count @ gap) / len(predictions) if len(predictions) else float("nan")
     return Calibration(edges, count, predicted, observed, error)
 
 

@@ -40,14 +40,14 @@ def pair_quality(similarity: ArrayLike, same: ArrayLike) -> PairQuality:
 different_recall=0.5, calibration_error=0.45)
     """
     p, truth = np.asarray(similarity, dtype=np.float64).ravel(), np.asarray(same).ravel() > 0.5
-    said = p > 0.5
-    right_same, right_different = int(np.sum(said & truth)), int(np.sum(~said & ~truth))
+    says_same = p > 0.5
+    right_same, right_different = int(np.sum(says_same & truth)), int(np.sum(~says_same & ~truth))
     return PairQuality(
         n_same=int(truth.sum()),
         n_different=int((~truth).sum()),
-        same_precision=_share(right_same, int(said.sum())),
+        same_precision=_share(right_same, int(says_same.sum())),
         same_recall=_share(right_same, int(truth.sum())),
-        different_precision=_share(right_different, int((~said).sum())),
+        different_precision=_share(right_different, int((~says_same).sum())),
         different_recall=_share(right_different, int((~truth).sum())),
         calibration_error=round(calibration(p, truth).error, 6),
     )
@@ -111,13 +111,13 @@ def pair_accuracy(similarity: ArrayLike, same: ArrayLike) -> PairAccuracy:
     >>> found.accuracy, found.balanced
     (0.75, 0.75)
     """
-    said, answer = as_shares(similarity, "similarity") > 0.5, hard_answers(same)
-    if said.shape != answer.shape:
-        raise ValueError(f"similarity and same must be of equal length, got {len(said)} and {len(answer)}.")
+    says_same, answer = as_shares(similarity, "similarity") > 0.5, hard_answers(same)
+    if says_same.shape != answer.shape:
+        raise ValueError(f"similarity and same must be of equal length, got {len(says_same)} and {len(answer)}.")
     return PairAccuracy(
-        same_hits=int(np.sum(said & (answer == 1))),
+        same_hits=int(np.sum(says_same & (answer == 1))),
         n_same=int(np.sum(answer == 1)),
-        different_hits=int(np.sum(~said & (answer == 0))),
+        different_hits=int(np.sum(~says_same & (answer == 0))),
         n_different=int(np.sum(answer == 0)),
     )
 
@@ -157,16 +157,16 @@ class Trust:
     @property
     def doubts(self) -> tuple[str, ...]:
         """What speaks against the classes that are found with it; empty where nothing does."""
-        found = []
+        doubts = []
         if self.confident < LEAST_CONFIDENT:
-            found.append(f"it is sure of {100 * self.confident:.0f} % of the pairs only")
+            doubts.append(f"it is sure of {100 * self.confident:.0f} % of the pairs only")
         if self.closed < LEAST_CLOSED:
-            found.append(f"it contradicts itself in {100 * (1 - self.closed):.0f} % of the chains i = j = k")
+            doubts.append(f"it contradicts itself in {100 * (1 - self.closed):.0f} % of the chains i = j = k")
         if self.alone > MOST_ALONE:
-            found.append(f"it finds nothing that is the same as {100 * self.alone:.0f} % of the items")
+            doubts.append(f"it finds nothing that is the same as {100 * self.alone:.0f} % of the items")
         if self.together > MOST_TOGETHER:
-            found.append(f"it takes {100 * self.together:.0f} % of the pairs for the same")
-        return tuple(found)
+            doubts.append(f"it takes {100 * self.together:.0f} % of the pairs for the same")
+        return tuple(doubts)
 
 
 def trust(similarity: ArrayLike) -> Trust:

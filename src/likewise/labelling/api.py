@@ -1,4 +1,4 @@
-"""The endpoints that the page calls, each a few lines above the session."""
+"""The endpoints that the page calls; each is a thin layer over the session."""
 
 from __future__ import annotations
 
@@ -154,13 +154,13 @@ def post_answers(here: Here, person: Person, sent: messages.Answers) -> messages
 
 
 def _event(here: Labelling, person: str, sent: messages.Answer) -> Event:
-    said: dict[int | None, Answer] = {1: "same", 0: "different", None: "not sure"}
+    answer_of: dict[int | None, Answer] = {1: "same", 0: "different", None: "not sure"}
     return Event(
         id=str(sent.id),
         annotator=person,
         left=here.session.names[here.position_of(sent.left)],
         right=here.session.names[here.position_of(sent.right)],
-        answer="withdrawn" if sent.withdraw else said[sent.answer],
+        answer="withdrawn" if sent.withdraw else answer_of[sent.answer],
         latency=sent.latency,
         why=sent.kind,
         question=None if sent.question is None else str(sent.question),
@@ -223,15 +223,15 @@ def get_group(here: Here, person: Person, group: GroupId, limit: Limit = 60) -> 
 
 @router.post("/groups/{group}")
 def change_group(here: Here, person: Person, group: GroupId, change: messages.GroupChange) -> messages.Progress:
-    said: dict[Literal["name", "pure", "finished"], str] = {}
+    changes: dict[Literal["name", "pure", "finished"], str] = {}
     if change.name is not None:
-        said["name"] = change.name.strip()
+        changes["name"] = change.name.strip()
     if change.pure is not None:
-        said["pure"] = str(int(change.pure))
+        changes["pure"] = str(int(change.pure))
     if change.finished is not None:
-        said["finished"] = str(int(change.finished))
+        changes["finished"] = str(int(change.finished))
     with here.session.lock:
-        mark_group(here.session, person, here.group(group), said)
+        mark_group(here.session, person, here.group(group), changes)
         return here.progress(person)
 
 
@@ -248,7 +248,7 @@ def _suspects(session: LabellingSession, person: str) -> Iterator[messages.Suspe
         given = session.answers.get(ordered(int(i), int(j)), {})
         for event in given.values():
             number = as_number(event)
-            if number is None or _was_looked_at(event) or (event.annotator != person and person in given):
+            if number is None or _was_reviewed(event) or (event.annotator != person and person in given):
                 continue
             links = [
                 messages.Link(left=shown.item(int(a)), right=shown.item(int(b)), answer=1 if same else 0)
@@ -266,7 +266,7 @@ def _suspects(session: LabellingSession, person: str) -> Iterator[messages.Suspe
             )
 
 
-def _was_looked_at(event: Event) -> bool:
+def _was_reviewed(event: Event) -> bool:
     """Whether an answer was given on seeing it in the inbox: it answers no question, or confirms an earlier one."""
     return event.supersedes is not None or (event.question is None and event.why != IMPORTED)
 

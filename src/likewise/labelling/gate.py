@@ -49,7 +49,7 @@ App = Callable[[Any, Any, Any], Any]
 
 @dataclass
 class Allowance:
-    """So many requests per second, and a few at once; each caller has its own.
+    """A limit per caller: a rate of requests per second, and a few at once.
 
     >>> allowance = Allowance(rate=1, burst=2, clock=lambda: 0.0)
     >>> [allowance.spend("ann") for _ in range(3)], allowance.spend("bob")

@@ -33,7 +33,7 @@ class Leases:
                 self._taken[pair] = person, ends
 
     def renew(self, person: str) -> None:
-        """Let the leases of a person begin anew."""
+        """Restart the leases of a person."""
         ends = self.clock() + self.seconds
         for pair, (whose, _) in self._taken.items():
             if whose == person:

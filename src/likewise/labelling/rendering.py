@@ -55,12 +55,12 @@ def groups_now(session: LabellingSession) -> list[GroupNow]:
     sure: NDArray[np.float64] = np.asarray(session.chooser.proba_).max(axis=1)
     order = np.lexsort((np.arange(len(labels)), -sure, labels))
     ids, starts = np.unique(labels[order], return_index=True)
-    said, found = session.said_of_groups(), []
+    marks, groups = session.group_marks(), []
     for each, members in zip(ids.tolist(), np.split(order, starts[1:]), strict=True):
-        marked = said.get(each, {})
+        marked = marks.get(each, {})
         name, pure, finished = marked.get("name") or None, marked.get("pure") == "1", marked.get("finished") == "1"
-        found.append(GroupNow(each, members, name, pure, finished))
-    return sorted(found, key=lambda group: (-len(group.members), group.id))
+        groups.append(GroupNow(each, members, name, pure, finished))
+    return sorted(groups, key=lambda group: (-len(group.members), group.id))
 
 
 def progress_now(session: LabellingSession) -> ProgressNow:
@@ -79,7 +79,7 @@ def progress_now(session: LabellingSession) -> ProgressNow:
 
 
 def answers_per_minute(events: Sequence[Event], now: datetime | None = None) -> float:
-    """How many answers one person gives per minute, over the last three; 0 where they rest.
+    """How many answers one person gives per minute, over the last three minutes; 0 during a pause.
 
     >>> start = datetime(2026, 1, 1, tzinfo=UTC)
     >>> given = [Event(str(n), "ann", "a", str(n), "same", at=start + timedelta(seconds=2 * n)) for n in range(10)]
@@ -179,7 +179,7 @@ class Renderer:
         )
 
     def progress(self, now: ProgressNow) -> messages.Progress:
-        """For nobody yet: the answers per minute are a person's own."""
+        """The progress that all people share, without the answers per minute, which differ per person."""
         interval = None
         if now.accuracy is not None:
             estimate, low, high = now.accuracy

@@ -157,11 +157,11 @@ class LabellingSession:
 
     @property
     def n_answers(self) -> int:
-        """How many answers are in force."""
+        """The number of answers in force."""
         return sum(map(len, self.answers.values()))
 
     def answer_of(self, person: str, pair: Pair) -> Event | None:
-        """What a person says of a pair now."""
+        """The answer of a person about a pair that is in force."""
         return self.answers.get(pair, {}).get(person)
 
     # Questions
@@ -295,30 +295,28 @@ class LabellingSession:
         names = "\0".join(sorted(self.names[each] for each in pair)).encode(errors="surrogateescape")
         return int.from_bytes(hashlib.sha256(names).digest()[:4], "big") < self.overlap * 2**32
 
-    def said_of_groups(self) -> dict[int, dict[str, str]]:
+    def group_marks(self) -> dict[int, dict[str, str]]:
         """What people have said of each group: a mark holds for the group that its item is in; the last one counts."""
-        said: dict[int, dict[str, str]] = {}
+        marks: dict[int, dict[str, str]] = {}
         for mark in self.marks:
             if mark.item in self.place:
                 group = int(self.chooser.labels_[self.place[mark.item]])
-                said.setdefault(group, {})[mark.what] = mark.value
-        return said
+                marks.setdefault(group, {})[mark.what] = mark.value
+        return marks
 
     def _are_finished(self, positions: Sequence[int]) -> bool:
         """Whether one of the items is in a group about which nothing more is to be asked."""
         if not any(mark.what == "finished" for mark in self.marks):
             return False
-        said = self.said_of_groups()
-        return any(said.get(int(self.chooser.labels_[each]), {}).get("finished") == "1" for each in positions)
+        marks = self.group_marks()
+        return any(marks.get(int(self.chooser.labels_[each]), {}).get("finished") == "1" for each in positions)
 
     def _settle(self) -> None:
         """Tell the chooser which groups are pure or finished."""
         if any(mark.what in ("pure", "finished") for mark in self.marks):
-            said, here = (
-                self.said_of_groups(),
-                [self.place[mark.item] for mark in self.marks if mark.item in self.place],
-            )
-            groups = {item: said[int(self.chooser.labels_[item])] for item in here}
+            marks = self.group_marks()
+            marked_items = [self.place[mark.item] for mark in self.marks if mark.item in self.place]
+            groups = {item: marks[int(self.chooser.labels_[item])] for item in marked_items}
             self.chooser.settle(
                 *([item for item, marked in groups.items() if marked.get(what) == "1"] for what in ("pure", "finished"))
             )

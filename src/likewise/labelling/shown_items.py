@@ -1,4 +1,4 @@
-"""Items as the page shows them: pictures, texts or rows of a table, by an opaque id that says nothing of a path."""
+"""Items as the page shows them: pictures, texts or rows of a table, each with an opaque id that hides its path."""
 
 from __future__ import annotations
 

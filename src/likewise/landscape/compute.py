@@ -219,20 +219,20 @@ def open_runs(
 
 
 def read_names(folder: Path | str, *, dataset: str | None = None, network: str | None = None) -> RunNames:
-    """The names; what is given goes before what the run says."""
+    """The names; what is given takes precedence over what the run says."""
     folder = Path(folder)
     path = folder / "config.json"
     if not path.exists():
         raise InputError(f"{folder} is not a run: config.json is missing; give a folder that a training run wrote.")
     config = read_json(path)
-    told: Any = config.get("config") if isinstance(config, dict) else None
-    if not isinstance(told, dict):
+    settings: Any = config.get("config") if isinstance(config, dict) else None
+    if not isinstance(settings, dict):
         raise InputError(f"{path} was not written by a training run; give another folder.")
-    names = {"dataset": dataset or told.get("dataset"), "network": network or told.get("network")}
+    names = {"dataset": dataset or settings.get("dataset"), "network": network or settings.get("network")}
     for name, value in names.items():
         if not isinstance(value, str):
             raise InputError(f"{path} does not say the {name}; give it (--{name}).")
-    return RunNames(folder, str(names["dataset"]), str(names["network"]), str(told.get("criterion", "")))
+    return RunNames(folder, str(names["dataset"]), str(names["network"]), str(settings.get("criterion", "")))
 
 
 def read_network(run: RunNames, data: DataSet) -> nn.Module:

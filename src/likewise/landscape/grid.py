@@ -114,7 +114,7 @@ class RowLosses:
 
 
 def on_a_core_each(call: Callable[[T], NDArray[np.float64]], arguments: Iterable[T]) -> Iterator[NDArray[np.float64]]:
-    """What `call` gives for each argument, in their order; torch's threads work at one each."""
+    """Call `call` for each argument, several at once with one torch thread each; results keep the order."""
     threads = torch.get_num_threads()
     try:
         with ThreadPoolExecutor(threads, initializer=torch.set_num_threads, initargs=(1,)) as pool:
@@ -130,7 +130,7 @@ Tell = Callable[[], None]  # called after each row
 
 @contextmanager
 def row_progress(wanted: bool, rows: int, points: int) -> Iterator[Tell]:
-    """For so many rows of so many points; what is given is called whenever one is done."""
+    """A bar for the rows; it yields a function to call whenever a row is done."""
     if not wanted or not rows:
         yield lambda: None
     elif sys.stdout.isatty():
@@ -206,29 +206,29 @@ def compute_rows(
         raise InputError(f"processes must be 1 or more, got {processes}.")
     k, n = part
     mine = range(k - 1, len(job.alpha), n)
-    found: dict[int, Row] = {}
+    known_rows: dict[int, Row] = {}
     with ExitStack() as stack:
         if folder is not None:
             stack.enter_context(lock_folder(folder / f"part-{k}-of-{n}"))
             _same_job(folder / "about.json", about)
-            found = _read_rows(folder, job)
-        waiting = [position for position in mine if position not in found]
+            known_rows = _read_rows(folder, job)
+        waiting = [position for position in mine if position not in known_rows]
         tell = stack.enter_context(row_progress(progress, len(waiting), len(job.beta)))
         try:
             for position, row in _rows(job, waiting, processes):
-                found[position] = row
+                known_rows[position] = row
                 if folder is not None:
                     _write_row(folder, position, row)
                 tell()
         except KeyboardInterrupt as stop:
-            kept = "" if folder is None else f"; {len(found)} rows are kept, and the same command resumes"
+            kept = "" if folder is None else f"; {len(known_rows)} rows are kept, and the same command resumes"
             raise Interrupted(f"Stopped{kept}.") from stop
         if folder is not None:
-            found |= _read_rows(folder, job)  # what others did in the meantime
-    if len(found) < len(job.alpha):
+            known_rows |= _read_rows(folder, job)  # what others did in the meantime
+    if len(known_rows) < len(job.alpha):
         return None
-    values = np.stack([found[position].values for position in range(len(job.alpha))], axis=1)
-    return values, sum(row.cpu_seconds for row in found.values())
+    values = np.stack([known_rows[position].values for position in range(len(job.alpha))], axis=1)
+    return values, sum(row.cpu_seconds for row in known_rows.values())
 
 
 def _rows(job: Job, positions: Sequence[int], processes: int) -> Iterator[tuple[int, Row]]:
@@ -265,7 +265,7 @@ def _row(position: int) -> Row:
 
 
 def _same_job(path: Path, about: Mapping[str, Any]) -> None:
-    """Leave word of what the rows are of, or refuse a folder whose rows are of something else."""
+    """Record which job the rows belong to, or refuse a folder with the rows of another job."""
     if not path.exists():
         write_json(path, about)
         return

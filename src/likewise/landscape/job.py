@@ -94,7 +94,7 @@ def loss_sum(loss: str, logits: Tensor, batch: FixedBatch) -> float:
 
 
 def chance_level(loss: str, n_outputs: int, batches: Sequence[FixedBatch]) -> float:
-    """The loss of a network that knows nothing: all its outputs alike, for every item."""
+    """The loss of a network whose outputs are uniform for every item."""
     return mean_loss(loss, [torch.zeros(len(batch.inputs), n_outputs) for batch in batches], batches)
 
 

@@ -183,7 +183,7 @@ def _symmetrise(square: Tensor, rows: int = 256) -> Tensor:
 
 @contextmanager
 def predicting(network: nn.Module, adapt: bool = False) -> Iterator[None]:
-    """Evaluation mode for a while; with `adapt`, batch-norm uses the statistics of the batch at hand. Nothing is kept.
+    """Evaluation mode inside; with `adapt`, batch-norm uses the statistics of the current batch. Nothing is kept.
 
     >>> norm = nn.BatchNorm1d(1)
     >>> with predicting(norm, adapt=True):

@@ -89,7 +89,7 @@ def disagreements(pairs: Pairs) -> Pairs:
 
 
 def counted(pairs: Pairs) -> Pairs:
-    """The answers of weight above 0; the others count as not given."""
+    """The answers with a weight above 0; the others count as not given."""
     return pairs if (pairs.weight > 0).all() else pairs.select(pairs.weight > 0)
 
 
@@ -160,11 +160,11 @@ class Reliability:
 
         That is 1 bit less the entropy of `same`: 1 for a pair that is certain, near 0 for one that could be either.
         """
-        said = self.posterior
-        information = 1 - (entr(said) + entr(1 - said)) / np.log(2)
+        same = self.posterior
+        information = 1 - (entr(same) + entr(1 - same)) / np.log(2)
         return replace(
             self.pairs.select(self.first),
-            same=said.astype(np.float32),
+            same=same.astype(np.float32),
             weight=information.clip(0, 1).astype(np.float32),
             annotator=None,
             annotators=(),
@@ -194,24 +194,24 @@ def reliability(pairs: Pairs, prior: float = 1.0) -> Reliability:
     pairs = counted(pairs)
     annotator, place, first = answered(pairs)
     n, right, wrong = len(pairs.annotators), prior * RIGHT, prior * WRONG
-    who, said, weight, pattern, times, pattern_of_pair = _patterns(pairs, annotator, place)
+    who, same, weight, pattern, times, pattern_of_pair = _patterns(pairs, annotator, place)
 
     def rates(q: Floats) -> Floats:
         """Sensitivity and specificity of each annotator, (2, A), given how likely each answer's pair is the same."""
-        hits = [_sum(who, q * said, n), _sum(who, (weight * times[pattern] - q) * (1 - said), n)]
+        hits = [_sum(who, q * same, n), _sum(who, (weight * times[pattern] - q) * (1 - same), n)]
         chances = [_sum(who, q, n), _sum(who, weight * times[pattern] - q, n)]
         with np.errstate(invalid="ignore"):  # an annotator who never met a kind, without a prior
             share = (np.array(hits) + right) / (np.array(chances) + right + wrong)
         return np.where(np.isnan(share), 0.5, share).clip(CERTAIN, 1 - CERTAIN)
 
-    posterior = _sum(pattern, weight * said, len(times)) / np.maximum(_sum(pattern, weight, len(times)), CERTAIN)
+    posterior = _sum(pattern, weight * same, len(times)) / np.maximum(_sum(pattern, weight, len(times)), CERTAIN)
     before, history = np.zeros((2, n)), []
     for _ in range(STEPS):
         rate = rates(weight * times[pattern] * posterior[pattern])
         pi = np.clip(((times * posterior).sum() + wrong) / (len(first) + 2 * wrong), CERTAIN, 1 - CERTAIN)
         (alpha, beta), (not_alpha, not_beta) = np.log(rate), np.log1p(-rate)
-        if_same = weight * (said * alpha[who] + (1 - said) * not_alpha[who])
-        if_different = weight * (said * not_beta[who] + (1 - said) * beta[who])
+        if_same = weight * (same * alpha[who] + (1 - same) * not_alpha[who])
+        if_different = weight * (same * not_beta[who] + (1 - same) * beta[who])
         log_same = np.log(pi) + _sum(pattern, if_same, len(times))
         log_different = np.log1p(-pi) + _sum(pattern, if_different, len(times))
         posterior = expit(log_same - log_different)

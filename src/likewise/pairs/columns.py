@@ -1,4 +1,4 @@
-"""From columns as people write them to numbers: answers to [0, 1], ids to positions, names to codes.
+"""Columns as people write them, parsed to numbers: answers to [0, 1], ids to positions, names to codes.
 
 Each distinct text is parsed once, and not once per row. Every refusal names the file and the line.
 """
@@ -140,10 +140,10 @@ def answers(given: Column, source: Source) -> Floats:
         values[is_word] = [WORDS.get(text.casefold(), np.nan) for text in texts.filter(pa.array(is_word)).to_pylist()]
     row = _first(~((values >= 0) & (values <= 1) | (values == -1)), codes)
     if row is not None:
-        said = given[row].as_py()
-        if isinstance(said, str) and not said.strip():
+        value = given[row].as_py()
+        if isinstance(value, str) and not value.strip():
             raise _empty("same", source.place(row))
-        raise InputError(f"{source.place(row)}: same must be between 0 and 1, got {said!r}. {REMEDIES['same']}")
+        raise InputError(f"{source.place(row)}: same must be between 0 and 1, got {value!r}. {REMEDIES['same']}")
     minus = values == -1
     row, other = _first(minus, codes), _first(~minus & (values != 1) & ~is_word, codes)
     if row is not None and other is not None:
@@ -166,8 +166,8 @@ def weights(given: Column, source: Source) -> Floats:
         weight = values.astype(np.float32)
     row = _first(~((weight >= 0) & np.isfinite(weight)), codes)
     if row is not None:
-        said = given[row].as_py()
-        wrong = f"weight must be a number of 0 or more, got {said!r}"
+        value = given[row].as_py()
+        wrong = f"weight must be a number of 0 or more, got {value!r}"
         raise InputError(f"{source.place(row)}: {wrong}. {REMEDIES['weight']}")
     return weight if codes is None else weight[codes]
 

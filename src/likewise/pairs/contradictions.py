@@ -67,7 +67,7 @@ class Chains:
         return [_back(target, source, before) for target in targets]
 
     def _meet(self, source: int, target: int) -> list[int] | None:
-        """Search from both ends, each time a level further where there is less to do, till they meet; None: too far."""
+        """Search from both ends, each time one level on the side with less work, until they meet; None: too far."""
         levels = [[np.array([source])], [np.array([target])]]
         self.before[0, source], self.before[1, target] = source, target
         met, chain = levels[0][0][self.before[1, [source]] >= 0], None
@@ -157,14 +157,14 @@ def find_contradictions(pairs: Pairs, limit: int | None = None) -> list[Contradi
     links, first = np.unique(pair_keys(left, right, n), return_index=True)
     first_row = rows[first]  # that answers "same" for each link
 
-    found = []
+    contradictions = []
     for row, chain in zip(broken.tolist(), chains, strict=True):
         items = np.array(chain)
         proof = np.append(first_row[np.searchsorted(links, pair_keys(items[:-1], items[1:], n))], row)
         names = tuple(pairs.name(item) for item in chain)
         lines = tuple(pairs.lines[proof].tolist())
-        found.append(Contradiction(names, tuple(proof.tolist()), lines, pairs.source.unit))
-    return found
+        contradictions.append(Contradiction(names, tuple(proof.tolist()), lines, pairs.source.unit))
+    return contradictions
 
 
 def _chains(graph: Chains, left: Ints, right: Ints) -> list[list[int]]:

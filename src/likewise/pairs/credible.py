@@ -214,7 +214,7 @@ def share_in_words(facts: Mapping[str, Any]) -> str:
 
 
 def wrong_in_words(facts: Mapping[str, Any]) -> str:
-    """What the end of a fit says of wrong answers.
+    """What `fit` prints about wrong answers at its end.
 
     >>> facts = {"supported": True, "share_wrong": 0.061, "interval": [0.041, 0.09], "likely_wrong": 37}
     >>> wrong_in_words(facts)

@@ -1,4 +1,4 @@
-"""Answers that nobody had to give (section 4.2 of the paper): neighbours in time and in space, and links of a graph.
+"""Answers without people (section 4.2 of the paper): neighbours in time and in space, and links of a graph.
 
     time    frames of a film that are close in time show the same; those far apart, something else
     space   places, or the patches of one image, that lie side by side show the same
@@ -55,18 +55,18 @@ def far_pairs(points: Floats, beyond: float, max_pairs: int, random: np.random.G
 def _search(
     points: Floats, wanted: Callable[[Floats], NDArray[np.bool_]], max_pairs: int, random: np.random.Generator
 ) -> Both:
-    """Look at all pairs where they are few, else at some drawn at random."""
+    """Check all pairs where they are few, else some drawn at random."""
     total = n_pairs(len(points))
-    found, n_found, tried = [np.empty(0, dtype=np.int64)], 0, 0
-    while tried < min(total, TRIES) and (n_found < max_pairs or total <= TRIES):
+    kept, n_kept, tried = [np.empty(0, dtype=np.int64)], 0, 0
+    while tried < min(total, TRIES) and (n_kept < max_pairs or total <= TRIES):
         step = min(AT_ONCE, total - tried)
         number = tried + np.arange(step) if total <= TRIES else random.integers(total, size=step)
         i, j = pair_numbered(number)
         number = number[wanted(np.linalg.norm(points[i] - points[j], axis=1))]
-        found.append(number)
-        n_found += len(number)
+        kept.append(number)
+        n_kept += len(number)
         tried += step
-    return pair_numbered(_some(distinct(np.concatenate(found)), max_pairs, random))
+    return pair_numbered(_some(distinct(np.concatenate(kept)), max_pairs, random))
 
 
 def _drawn_neighbours(

@@ -259,11 +259,11 @@ def _parse(
         raise _first_bad_line(path, header, str(error)) from error
     if len(table) != n_lines:  # fewer rows than lines
         raise _first_bad_line(path, header, "a value holds a line break")
-    found = {name: table[name] for name in wanted}
+    columns = {name: table[name] for name in wanted}
     if header.delimiter != ",":
         for name in {"same", "weight"} & {*wanted}:
-            found[name] = pc.replace_substring_regex(found[name], COMMA_NUMBER, r"\1.\2")
-    return found
+            columns[name] = pc.replace_substring_regex(columns[name], COMMA_NUMBER, r"\1.\2")
+    return columns
 
 
 def _header(line: bytes, path: Path) -> Header:

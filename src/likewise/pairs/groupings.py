@@ -97,7 +97,7 @@ class Groupings:
     def _begin(self, log_odds: Floats) -> None:
         """Count classes by the answers as they are, and begin the samples with a good grouping."""
         i, j = self.couplings.i, self.couplings.j
-        said = float((log_odds > 0).sum())
+        n_positive = float((log_odds > 0).sum())
         labels = np.zeros(self.couplings.n, dtype=np.int64)
         large = self.couplings.edges_in(~self.couplings.small)
         if len(large):
@@ -111,7 +111,7 @@ class Groupings:
             self.needed = max(int(colour.max()) + 1, 2)
             labels = colour[group]
         if self.given is None:
-            self._count_classes(said)
+            self._count_classes(n_positive)
         self.chain = Chain(i[large], j[large], labels % self.n_classes, self.n_classes, self.random)
 
     def _count_classes(self, n_same: float) -> None:

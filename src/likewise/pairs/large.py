@@ -154,7 +154,7 @@ def write_large(
     seed: int,
     readable: NDArray[np.bool_] | None = None,
 ) -> Iterator[bool]:
-    """Write what `open_large` reads; gives a sign of life after each part.
+    """Write what `open_large` reads; yields after each part, to show progress.
 
     Where not all items are `readable`, the answers about the others are left out, and positions count those that are.
     """

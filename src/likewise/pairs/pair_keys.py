@@ -37,7 +37,7 @@ def distinct(values: Ints) -> Ints:
 
 
 def is_sparse(n: int, n_answers: int) -> bool:
-    """Whether so few of n rows are answered about that a table of all rows takes far more room than the answers."""
+    """Whether answers are about so few of n rows that a table of all rows takes far more room than the answers."""
     return n > max(ROWS, ROWS_PER_ANSWER * n_answers)
 
 
@@ -93,11 +93,11 @@ def distinct_numbers(total: int, n: int, random: np.random.Generator) -> Ints:
     """n of the numbers below total, each at most once and every such choice as likely, in random order."""
     if n > total // 2:
         return random.permutation(total)[:n]
-    found = np.empty(0, dtype=np.int64)
-    while len(found) < n:
-        more = random.integers(total, size=n - len(found) + n // 8 + 8)
-        found = distinct(np.concatenate([found, more]))
-    return random.permutation(found)[:n]
+    numbers = np.empty(0, dtype=np.int64)
+    while len(numbers) < n:
+        more = random.integers(total, size=n - len(numbers) + n // 8 + 8)
+        numbers = distinct(np.concatenate([numbers, more]))
+    return random.permutation(numbers)[:n]
 
 
 MOST_PAIRS = 50_000_000  # that are made from labels without being asked for by number

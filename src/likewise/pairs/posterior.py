@@ -198,7 +198,7 @@ def infer(
     if untaught is not None:
         chosen = untaught[rows]
         hidden = hidden_errors(answers.select(chosen), fit.without[chosen], e, d)
-    judged, variance = summarise_rates(answers, pairs.annotators or ("",), same, e, d, hidden)
+    annotator_rates, variance = summarise_rates(answers, pairs.annotators or ("",), same, e, d, hidden)
     wrong = np.where(answers.same > 0.5, 1 - same, same)
     variance += float((wrong * (1 - wrong)).sum()) / max(len(rows), 1) ** 2
     share = float(wrong.mean()) if len(rows) else PRIOR_WRONG / PRIOR_ANSWERS
@@ -208,7 +208,7 @@ def infer(
         pairs=pairs,
         same=np.empty(len(pairs)),
         right=np.empty(len(pairs)),
-        rates=judged,
+        rates=annotator_rates,
         share_wrong=share,
         share_wrong_interval=(float(low), float(high)),
         supported=_supported(fit, answers, None if untaught is None else untaught[rows]),
@@ -283,11 +283,11 @@ def _supported(fit: Fit, answers: AnswersByAnnotator, untaught: NDArray[np.bool_
     if untaught is None:
         gain = float(fit.gain.sum())
         return gain > max(2 * float(np.sqrt((fit.gain**2).sum())), FORETOLD * float(fit.surprise.sum()))
-    said = ((answers.same > 0.5) - fit.habit)[untaught]
+    leaning = ((answers.same > 0.5) - fit.habit)[untaught]
     foretold = logit(fit.foretold[untaught].clip(NEVER, 1 - NEVER))
     foretold -= foretold.mean()
-    spread = float(np.sqrt((said @ said) * (foretold @ foretold) / len(said)))
-    return float(said @ foretold) > GOES_WITH * spread
+    spread = float(np.sqrt((leaning @ leaning) * (foretold @ foretold) / len(leaning)))
+    return float(leaning @ foretold) > GOES_WITH * spread
 
 
 def _start(rates: tuple[float, float] | None, n: int) -> tuple[Floats, Floats]:

@@ -129,11 +129,11 @@ class Places:
     def _find(self, name: str, codes: NDArray[np.int32], texts: pa.Array, source: Source) -> Ints:
         if self.by_row:
             is_row = pc.match_substring_regex(texts, ROW_NUMBER)
-            found = pc.if_else(is_row, texts, "-1").cast(pa.int64()).to_numpy(zero_copy_only=False)
-            found = np.where(found < self.n_items, found, -1)
+            positions = pc.if_else(is_row, texts, "-1").cast(pa.int64()).to_numpy(zero_copy_only=False)
+            positions = np.where(positions < self.n_items, positions, -1)
         else:
-            found = np.array([self.place.get(text, -1) for text in texts.to_pylist()], dtype=np.int64)
-        position = found[codes]
+            positions = np.array([self.place.get(text, -1) for text in texts.to_pylist()], dtype=np.int64)
+        position = positions[codes]
         if (position < 0).any():
             row = int(np.argmax(position < 0))
             counted = ", counted from 0" if self.by_row else ""
@@ -161,8 +161,8 @@ def stream_answers(path: Path, ids: int | Sequence[object]) -> Iterator[Part]:
         zero = zero or _first_place(signs == 0, source)
         if minus and zero:
             raise InputError(f"{minus}: same is -1, but {zero} has 0. {columns.REMEDIES['same']}")
-        told = (weight > 0) & (left != right)
-        yield Part(left[told], right[told], same[told] == 1, source.lines[told])
+        valid = (weight > 0) & (left != right)
+        yield Part(left[valid], right[valid], same[valid] == 1, source.lines[valid])
 
 
 def _texts(name: str, side: Column, source: Source) -> tuple[NDArray[np.int32], pa.Array]:

@@ -168,17 +168,17 @@ def annotator_rates(classifier: PairClassifier, trial: Trial) -> dict[str, dict[
 def classifier_of(trial: Trial, n_classes: int, run: Path) -> PairClassifier:
     """As anyone would make it, but for what the recipe and the command line say."""
     recipe = trial.recipe
-    told: dict[str, Any] = {**recipe.training}
+    arguments: dict[str, Any] = {**recipe.training}
     if recipe.network is not None:
-        told["network"] = network_of(recipe)
+        arguments["network"] = network_of(recipe)
     if not recipe.augment:
-        told["augment"] = None
+        arguments["augment"] = None
     if trial.epochs is not None:
-        told["epochs"] = trial.epochs
+        arguments["epochs"] = trial.epochs
     if trial.model != "none":
         named: dict[str, float | str] = {"given": trial.noise, "learned": "learn", "law": 0}
-        told["noise"] = named.get(trial.model, trial.model)
-    return PairClassifier(n_classes, **told, random_state=trial.seed, verbose=True, run=run)
+        arguments["noise"] = named.get(trial.model, trial.model)
+    return PairClassifier(n_classes, **arguments, random_state=trial.seed, verbose=True, run=run)
 
 
 def network_of(recipe: AnswersRecipe) -> str | Callable[[int, tuple[int, ...]], nn.Module]:

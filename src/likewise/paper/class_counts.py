@@ -124,9 +124,9 @@ def draw_problem(x: Floats, y: Ints, kind: Kind, random: np.random.Generator) ->
     pile: list[Ints] = []
     for place, name in enumerate(order[: n_known + n_new]):
         rows = random.permutation(np.flatnonzero(y == name))[:ITEMS]
-        told = 0 if place >= n_known else len(rows) if kind == "new" else len(rows) // 2
-        labelled.append(rows[:told])
-        pile.append(rows[told:])
+        n_labelled = 0 if place >= n_known else len(rows) if kind == "new" else len(rows) // 2
+        labelled.append(rows[:n_labelled])
+        pile.append(rows[n_labelled:])
     known, rest = np.concatenate(labelled), np.concatenate(pile)
     return CountProblem(x[known], y[known], x[rest], n_known, n_new)
 
@@ -139,10 +139,10 @@ def run_count(entry: CountEntry, x: Floats, y: Ints) -> CountRecord:
             warnings.simplefilter("ignore")
             similarity = SimilarityNetwork(random_state=entry.seed).fit(problem.known, problem.known_y)
         mixed = entry.kind == "mixed"
-        found = count_classes(torch.from_numpy(problem.pile), similarity, mixed=mixed, seed=entry.seed)
+        estimated = count_classes(torch.from_numpy(problem.pile), similarity, mixed=mixed, seed=entry.seed)
         truth = problem.n_new + (problem.n_known if mixed else 0)
-        row = {"known": problem.n_known, "classes": truth, "estimate": found.estimate}
-        piles.append(row | {"low": found.low, "high": found.high})
+        row = {"known": problem.n_known, "classes": truth, "estimate": estimated.estimate}
+        piles.append(row | {"low": estimated.low, "high": estimated.high})
     covered = [row["low"] <= row["classes"] <= row["high"] for row in piles]
     return CountRecord(
         table=TABLE,

@@ -169,14 +169,14 @@ def run_entry(entry: DiscoveryEntry, problem: Problem) -> DiscoveryRecord:
     started, cpu = time.perf_counter(), time.process_time()
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # what is doubtful is in the record
-        found = CategoryDiscoverer(given, mixed=mixed, random_state=entry.seed, max_classes=200).fit(
+        discoverer = CategoryDiscoverer(given, mixed=mixed, random_state=entry.seed, max_classes=200).fit(
             problem.pile, known=(problem.known, problem.known_y)
         )
     seconds, cpu = time.perf_counter() - started, time.process_time() - cpu
-    scores = known_and_new(found.labels_, truth, old)
-    unseen = auroc(found.predict_new(problem.later), problem.later_unseen) if len(problem.later) else None
-    assert found.similarity_ is not None
-    assert found.similarity_.metric_ is not None
+    scores = known_and_new(discoverer.labels_, truth, old)
+    unseen = auroc(discoverer.predict_new(problem.later), problem.later_unseen) if len(problem.later) else None
+    assert discoverer.similarity_ is not None
+    assert discoverer.similarity_.metric_ is not None
     return DiscoveryRecord(
         table=TABLE,
         settings={"seconds": round(seconds, 1), "encoder": "efficientnet-lite0, 160 px, unit length"},
@@ -186,16 +186,16 @@ def run_entry(entry: DiscoveryEntry, problem: Problem) -> DiscoveryRecord:
         n_labelled=len(problem.known),
         n_pile=len(truth),
         n_classes=n_classes,
-        estimate=found.number_.estimate,
-        interval=[found.number_.low, found.number_.high],
+        estimate=discoverer.number_.estimate,
+        interval=[discoverer.number_.low, discoverer.number_.high],
         accuracy=_percent(scores.all),
         old=_percent(scores.old) if old.any() else None,
         new=_percent(scores.new) if (~old).any() else None,
-        by_name=_percent(float((found.labels_[old] == truth[old]).mean())) if mixed else None,
-        known_share=found.known_share_,
-        p_new_auroc=round(auroc(found.p_new_, ~old), 4) if mixed else None,
+        by_name=_percent(float((discoverer.labels_[old] == truth[old]).mean())) if mixed else None,
+        known_share=discoverer.known_share_,
+        p_new_auroc=round(auroc(discoverer.p_new_, ~old), 4) if mixed else None,
         unseen_auroc=None if unseen is None else round(unseen, 4),
-        metric=found.similarity_.metric_.in_words(),
+        metric=discoverer.similarity_.metric_.in_words(),
         rivals=_rivals(problem, n_classes, mixed, entry.seed) if entry.classes == "true" else {},
         cpu_seconds=round(cpu, 1),
         command=f"likewise paper discovery --protocol {entry.protocol} --classes {entry.classes} --seed {entry.seed}",
@@ -210,9 +210,9 @@ def _percent(share: float) -> float:
 def _rivals(problem: Problem, n_classes: int, mixed: bool, seed: int) -> dict[str, dict[str, float]]:
     truth, old = problem.pile_y, problem.pile_y < problem.n_known
     n_init = 10 if len(truth) < 10_000 else 3
-    found = {"k-means": KMeans(n_classes, n_init=n_init, random_state=seed).fit(problem.pile).labels_}
+    labels_of = {"k-means": KMeans(n_classes, n_init=n_init, random_state=seed).fit(problem.pile).labels_}
     if mixed:
-        found["semi-supervised k-means"] = semi_supervised_k_means(
+        labels_of["semi-supervised k-means"] = semi_supervised_k_means(
             problem.known, problem.known_y, problem.pile, n_classes, seed
         )
     scores = {
@@ -221,7 +221,7 @@ def _rivals(problem: Problem, n_classes: int, mixed: bool, seed: int) -> dict[st
             for kind, value in known_and_new(labels, truth, old)._asdict().items()
             if value == value
         }
-        for name, labels in found.items()
+        for name, labels in labels_of.items()
     }
     if mixed:  # it has names, and none for new classes
         model = LogisticRegression(C=10.0, max_iter=300).fit(problem.known, problem.known_y)
@@ -240,8 +240,8 @@ def semi_supervised_k_means(
     >>> semi_supervised_k_means(known, np.array([0, 0, 1]), pile, 3, 0).tolist()
     [0, 1, 2, 2]
     """
-    found = [_one_start(known, codes, pile, n_classes, np.random.default_rng([seed, start])) for start in range(starts)]
-    return min(found, key=lambda one: one[0])[1]
+    fits = [_one_start(known, codes, pile, n_classes, np.random.default_rng([seed, start])) for start in range(starts)]
+    return min(fits, key=lambda one: one[0])[1]
 
 
 def _one_start(

@@ -116,14 +116,14 @@ def criterion_of(entry: Entry) -> nn.Module:
 
 def beyond_settings(entry: Entry) -> dict[str, object]:
     """What a run is told besides its names and its Settings."""
-    told: dict[str, object] = {"augmentation": asdict(entry.recipe.augmentation)}
+    config: dict[str, object] = {"augmentation": asdict(entry.recipe.augmentation)}
     if entry.criterion == "kcl":
-        told["kcl"] = dict(entry.recipe.kcl)
+        config["kcl"] = dict(entry.recipe.kcl)
     if entry.criterion == "mcl":
-        told["mcl"] = dict(entry.recipe.mcl)
+        config["mcl"] = dict(entry.recipe.mcl)
     if entry.pretrain_labels:
-        told["pretrain_labels"] = entry.pretrain_labels
-    return told
+        config["pretrain_labels"] = entry.pretrain_labels
+    return config
 
 
 def train_entry(

@@ -82,7 +82,7 @@ def run_semi_entry(entry: SemiEntry, data: DataSet, run: Path) -> SemiRecord:
         epochs=entry.n_epochs,
         recipe_epochs=recipe.settings.epochs,
         supervised_epochs=entry.supervised.epochs,
-        settings={**asdict(learned.settings), **told(entry), **weights._asdict()},
+        settings={**asdict(learned.settings), **beyond_settings(entry), **weights._asdict()},
         paper_error=recipe.expect.get(entry.method),
         error=percent_wrong(learned.network, data),
         supervised_error=percent_wrong(learned.first, data),
@@ -111,12 +111,12 @@ def learn(entry: SemiEntry, data: DataSet, labels: Tensor, run: Path | None) -> 
         entry.settings,
         epsilon=recipe.epsilon,
         run=run,
-        config={"dataset": recipe.dataset, "network": recipe.network, **told(entry)},
+        config={"dataset": recipe.dataset, "network": recipe.network, **beyond_settings(entry)},
         evaluate=evaluate,
     )
 
 
-def told(entry: SemiEntry) -> dict[str, object]:
+def beyond_settings(entry: SemiEntry) -> dict[str, object]:
     """What every stage is told besides its Settings."""
     return {"labels": entry.recipe.labels, "augmentation": asdict(entry.recipe.augmentation)}
 

@@ -80,7 +80,7 @@ def run_transfer_entry(
     if not (run / "machine.json").exists():
         write_json(run / "machine.json", machine())
     columns = {key: [row[key] for row in rows] for key in rows[0]}
-    judged = [row["quality"] for row in rows if row["quality"]]
+    qualities = [row["quality"] for row in rows if row["quality"]]
     return TransferRecord(
         table=entry.recipe.table,
         name=entry.name,
@@ -89,12 +89,12 @@ def run_transfer_entry(
         classes=entry.classes,
         part=entry.part,
         seed=entry.seed,
-        settings=told(entry),
+        settings=beyond_settings(entry),
         paper=dict(entry.recipe.expect.get(EARLY_STOPPED.get(entry.method, entry.method), {})),
         acc=round(mean(columns["acc"]), 3),
         nmi=round(mean(columns["nmi"]), 4),
         difference=round(mean(abs(row["n_classes"] - row["true_classes"]) for row in rows), 3),
-        quality={key: mean_of_known(one[key] for one in judged) for key in QUALITY} if judged else {},
+        quality={key: mean_of_known(one[key] for one in qualities) for key in QUALITY} if qualities else {},
         piles=[{key: value for key, value in row.items() if key != "quality"} for row in rows],
         similarity_cpu_seconds=read_json(learned_in / "cost.json")["cpu_seconds"],
         cpu_seconds=round(sum(columns["cpu_seconds"]), 1),
@@ -103,7 +103,7 @@ def run_transfer_entry(
     )
 
 
-def told(entry: TransferEntry) -> dict[str, object]:
+def beyond_settings(entry: TransferEntry) -> dict[str, object]:
     """What is learned how; `best` takes what its recipe does not say from the estimators."""
     stages = {"similarity": asdict(entry.similarity), "training": asdict(entry.training)}
     if entry.recipe.name == "best":

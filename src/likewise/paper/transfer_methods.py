@@ -198,7 +198,7 @@ def find(entry: TransferEntry, learned: Learned, task: Task, name: str, run: Pat
     labels = items.labels.numpy()
     n_classes = items.n_classes if entry.classes == "true" else None
     if isinstance(similarity, SimilarityNetwork):
-        found = CategoryDiscoverer(
+        discoverer = CategoryDiscoverer(
             n_classes,
             max_classes=MOST_OUTPUTS,
             similarity=similarity,
@@ -209,7 +209,7 @@ def find(entry: TransferEntry, learned: Learned, task: Task, name: str, run: Pat
             run=run,
         ).fit(items.inputs.numpy())
         predicted = similarity.similarity(items.inputs.numpy())
-        return Found(found.labels_, found.n_classes_, found.n_classes_, quality_of(predicted, labels))
+        return Found(discoverer.labels_, discoverer.n_classes_, discoverer.n_classes_, quality_of(predicted, labels))
     n_outputs = n_classes or MOST_OUTPUTS
     pile = Pile(items.inputs, task.mean, task.std, entry.recipe.augmentation)
     if entry.method in ("mcl", "kcl"):

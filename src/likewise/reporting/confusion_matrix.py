@@ -1,4 +1,4 @@
-"""The matched confusion matrix: a table of numbers that can be read and heard, or a figure where they are many."""
+"""The matched confusion matrix: a table that screen readers can read, or a figure where there are many classes."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ class Matrix:
 
     @property
     def turned(self) -> bool:
-        """Whether the names of the columns are too long to stand upright."""
+        """Whether the column names are too long to be written horizontally."""
         return any(len(name) > LONGEST_NAME for name in self.class_names)
 
 

@@ -40,7 +40,7 @@ class Curve:
 
 
 def learning_curve(histories: Mapping[str, History], *, size: Size = WIDE) -> Figure:
-    """Accuracy and loss by epoch, one colour a learner; a panel without any figure is left out.
+    """Accuracy and loss per epoch, with one colour per learner; a panel without any figure is left out.
 
     The panels stand side by side in a figure that is wider than high, else one above the other.
 

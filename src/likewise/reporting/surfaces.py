@@ -113,7 +113,7 @@ def solutions_of(surface: Surface) -> list[tuple[str, float, float]]:
 
 
 def title_of(surface: Surface) -> str:
-    """What it is of, in few words."""
+    """A short title: what the surface is of."""
     about = surface.about
     what = f"{about['network']} on {about['dataset']}" if "dataset" in about else about["runs"][0]
     return f"{what}, {'around one solution' if about['projection'] == 'random' else 'between three solutions'}"

@@ -1,1 +1,1 @@
-"""The floor of the house: files that appear whole or not at all, JSON records, run folders, and the machine."""
+"""The lowest layer: files that appear whole or not at all, JSON records, run folders, and the machine."""

@@ -19,7 +19,7 @@ class WriteError(OSError):
 
 
 def failed_to_write(error: OSError) -> bool:
-    """Whether an OSError is of writing, and not of reading.
+    """Whether an OSError came from writing, not from reading.
 
     >>> failed_to_write(OSError(errno.ENOSPC, "No space left on device")), failed_to_write(FileNotFoundError())
     (True, False)

@@ -1,4 +1,4 @@
-"""What a figure was made with: the versions, the processor and the threads; and how much memory there is."""
+"""The machine of a measurement: versions, processor and threads; and how much memory there is."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import torch
 
 
 def machine() -> dict[str, str | int]:
-    """What a run was made with."""
+    """The versions, the processor and the threads of a run."""
     return {
         "likewise": version("likewise"),
         "torch": torch.__version__,

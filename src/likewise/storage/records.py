@@ -42,7 +42,7 @@ def read_json(path: Path) -> Any:
 
 
 def as_json(value: object) -> Any:
-    """The value as JSON has it."""
+    """The value with plain JSON types; NaN and infinity become null."""
     match value:
         case Mapping():
             return {str(key): as_json(item) for key, item in value.items()}
@@ -95,11 +95,11 @@ def _misfit(value: Any, form: Form, place: str) -> str:
         missing = next((name for name in form if name not in value), None)
         if missing is not None:
             return f"{place} is not whole, {missing!r} is missing"
-        found = (_misfit(value[name], inner, f"{place}, {name}") for name, inner in form.items())
+        misfits = (_misfit(value[name], inner, f"{place}, {name}") for name, inner in form.items())
     elif isinstance(form, list):
         if not isinstance(value, list):
             return f"{place} must be a list"
-        found = (_misfit(one, form[0], f"{place}, entry {number}") for number, one in enumerate(value))
+        misfits = (_misfit(one, form[0], f"{place}, entry {number}") for number, one in enumerate(value))
     else:
         kinds = form if isinstance(form, tuple) else (form,)
         if any(_is(value, kind) for kind in kinds):
@@ -107,7 +107,7 @@ def _misfit(value: Any, form: Form, place: str) -> str:
         plain: Iterator[Any] = (type(kind) if isinstance(kind, list | dict) else kind for kind in kinds)
         words = (WORDS[kind] for kind in plain)
         return f"{place} must be {' or '.join(words)}"
-    return next(filter(None, found), "")
+    return next(filter(None, misfits), "")
 
 
 def _is(value: Any, kind: Any) -> bool:

@@ -1,4 +1,4 @@
-"""Where S comes from, one file a paradigm."""
+"""Where S comes from: one file per paradigm."""
 
 from likewise.supervision.answers import (
     AnsweringNetwork,

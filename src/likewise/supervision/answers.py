@@ -1,6 +1,6 @@
-"""Learning from answers: S is what people, sensors or links said about some pairs, and what follows from it.
+"""Learning from answers: S is the answers of people, sensors or links about some pairs, and what follows from them.
 
-A pair that nobody was asked about either counts for nothing or, with `unlabelled`, through its pseudo-similarity.
+An unanswered pair does not count or, with `unlabelled`, counts through its pseudo-similarity.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ class Known(Protocol):
 
     @property
     def complete(self) -> bool:
-        """Whether it leaves no pair unknown, of the items that anything is known of, and every pair counts alike."""
+        """Whether no pair of the items that answers speak of is unknown, and all pairs count alike."""
 
     def among(self, index: ArrayLike, device: Device = "cpu") -> PairTable:
         """The target of a batch of b items."""
@@ -90,17 +90,17 @@ class AnswerTable:
     """Answers one by one, sparse (b, b): the sum of the weights of each pair, and of weight * same."""
 
     weight: Any
-    said: Any
+    weighted_same: Any
     device: Device
 
     certain = False
 
     def tile(self, rows: slice, columns: slice) -> TableTile:
-        weight, said = (
+        weight, weighted_same = (
             torch.from_numpy(matrix[rows, columns].toarray().astype(np.float32)).to(self.device)
-            for matrix in (self.weight, self.said)
+            for matrix in (self.weight, self.weighted_same)
         )
-        same = torch.where(weight > 0, said / weight, 0.0).clamp_(0, 1)
+        same = torch.where(weight > 0, weighted_same / weight, 0.0).clamp_(0, 1)
         return TableTile(1 - same, weight)
 
 
@@ -124,9 +124,9 @@ class AnswerKnowledge:
         """Sparse (n, n), each pair both ways: the sum of the weights, and of weight * same."""
         place = np.concatenate([pairs.left, pairs.right]), np.concatenate([pairs.right, pairs.left])
         weight = np.tile(pairs.weight, 2)
-        said = weight * np.tile(pairs.same, 2)
+        weighted_same = weight * np.tile(pairs.same, 2)
         shape = (pairs.n_items, pairs.n_items)
-        return coo_array((weight, place), shape).tocsr(), coo_array((said, place), shape).tocsr()
+        return coo_array((weight, place), shape).tocsr(), coo_array((weighted_same, place), shape).tocsr()
 
     @property
     def complete(self) -> bool:
@@ -138,8 +138,8 @@ class AnswerKnowledge:
         if self.listed is None:
             assert implied is not None
             return implied
-        weight, said = (matrix[rows][:, rows] for matrix in self.listed)
-        listed = AnswerTable(weight, said, device)
+        weight, weighted_same = (matrix[rows][:, rows] for matrix in self.listed)
+        listed = AnswerTable(weight, weighted_same, device)
         return listed if implied is None else Overlay(listed, implied)
 
 

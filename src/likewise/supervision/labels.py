@@ -50,7 +50,7 @@ class NumberedBatch(Protocol):
 
 
 def named_objective(outputs: Tensor, weight: Tensor) -> Callable[[nn.Module, NumberedBatch], tuple[Tensor, Tensor]]:
-    """The objective where outputs have a meaning already: cross-entropy with each item's (n,), by its weight (n,)."""
+    """The objective where outputs stand for classes: cross-entropy with the output of each item (n,), weighted (n,)."""
 
     def objective(network: nn.Module, batch: NumberedBatch) -> tuple[Tensor, Tensor]:
         logits = network(batch.inputs)

@@ -50,14 +50,16 @@ def spectral_partition(affinity: Floats, n_classes: int, seed: int = 0) -> Label
 
 def spectral_opinions(affinities: Sequence[Floats], n_classes: int, seed: int = 0) -> Labels:
     """Many partitions of the items, (n, R), each from one affinity (n, n) and its own start of k-means."""
-    found = []
+    partitions = []
     for affinity in affinities:
         if n_classes >= len(affinity):
             return np.arange(len(affinity))[:, None]
         rows = spectral_rows(affinity, n_classes)
         each = OPINIONS // len(affinities)
-        found += [KMeans(n_classes, n_init=2, random_state=seed + number).fit(rows).labels_ for number in range(each)]
-    return np.stack(found, axis=1).astype(np.int64)
+        partitions += [
+            KMeans(n_classes, n_init=2, random_state=seed + number).fit(rows).labels_ for number in range(each)
+        ]
+    return np.stack(partitions, axis=1).astype(np.int64)
 
 
 def spectral_rows(affinity: Floats, n_classes: int) -> Floats:
@@ -106,11 +108,11 @@ def k_means(points: Floats, n_classes: int, seed: int = 0) -> Labels:
     """k-means of the least inertia, from random starts and from Ward's clusters."""
     joined = AgglomerativeClustering(n_classes).fit(points).labels_  # by Ward's method
     centres = np.stack([points[joined == k].mean(0) for k in range(n_classes)])
-    found = [
+    partitions = [
         KMeans(n_classes, init=centres, n_init=1).fit(points),
         KMeans(n_classes, n_init=STARTS, random_state=seed).fit(points),
     ]
-    labels: Labels = min(found, key=lambda one: one.inertia_).labels_.astype(np.int64)
+    labels: Labels = min(partitions, key=lambda one: one.inertia_).labels_.astype(np.int64)
     return labels
 
 
@@ -134,7 +136,7 @@ def consensus(opinions: Tensor) -> Tensor:
 def consensus_objective(
     opinions: Tensor, criterion: Callable[[Tensor, Tensor], Tensor]
 ) -> Callable[[nn.Module, AnsweredBatch], tuple[Tensor, Tensor]]:
-    """The objective for `train` of a classifier, with opinions (n, R) about all items; labels are not looked at.
+    """The objective for `train` of a classifier, with opinions (n, R) about all items; labels are not used.
 
     >>> import torch
     >>> from likewise.criteria import MCL

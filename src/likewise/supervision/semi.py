@@ -136,11 +136,11 @@ def semi_objective(
         if isinstance(network, AveragedNetwork):
             network.follow()
         logits = network(batch.inputs)
-        told = batch.labels[:labelled]
+        labels = batch.labels[:labelled]
         weight = None
         if class_weight is not None:
             weight = pad(class_weight.to(logits.device), (0, logits.shape[1] - len(class_weight)))  # (K,)
-        supervised = cross_entropy(logits[:labelled].float(), told, weight)
+        supervised = cross_entropy(logits[:labelled].float(), labels, weight)
         regularised = regulariser(SemiBatch(network, batch.inputs, logits, labelled))
         return weights.alpha * supervised + weights.beta * regularised, logits
 
@@ -240,7 +240,7 @@ EPSILON, NUMBERS = 8.0, 3 * 32 * 32  # the paper's for CIFAR-10 with augmentatio
 
 
 def usual_epsilon(n_numbers: int) -> float:
-    """CIFAR-10's, brought to items of so many numbers, each of deviation 1: the same change of each number.
+    """CIFAR-10's epsilon, scaled to items of `n_numbers` numbers of deviation 1: the same change of each number.
 
     >>> usual_epsilon(3 * 32 * 32), round(usual_epsilon(64), 3)
     (8.0, 1.155)
@@ -262,7 +262,7 @@ def vat(epsilon: float) -> Regulariser:
 
 
 def roughness(seen: SemiBatch, epsilon: float) -> Tensor:
-    """How differently items of a batch are answered after the change of length `epsilon` that upsets them most."""
+    """How much the outputs of a batch change under the change of length `epsilon` that alters them most."""
     clean = seen.item_logits.detach().log_softmax(1)  # (b, K)
     with keeping_statistics(seen.network):
         direction = adversarial_direction(seen, clean, XI * epsilon)
@@ -282,7 +282,7 @@ def divergence(clean: Tensor, logits: Tensor) -> Tensor:
 
 
 def unit(directions: Tensor) -> Tensor:
-    """Each item's direction with length 1; nothing stays nothing."""
+    """Each item's direction, scaled to length 1; zero stays zero."""
     flat = directions.flatten(1)
     largest = flat.abs().amax(1, keepdim=True)  # first by this, so that no square underflows
     flat = flat / largest.clamp_min(torch.finfo(flat.dtype).tiny)
@@ -292,7 +292,7 @@ def unit(directions: Tensor) -> Tensor:
 
 @contextmanager
 def keeping_statistics(network: nn.Module) -> Iterator[None]:
-    """Batch-norm normalises by the batch at hand as ever, but it keeps no statistics of perturbed items."""
+    """Inside, batch-norm normalises by the current batch as usual, but does not update its running statistics."""
     norms = [module for module in network.modules() if isinstance(module, _BatchNorm) and module.track_running_stats]
     try:
         for norm in norms:

@@ -1,4 +1,4 @@
-"""One training loop for every paradigm, that a killed run takes up again to the same weights."""
+"""One training loop for every paradigm. A killed run resumes to the same weights."""
 
 from likewise.storage.records import read_json, write_json
 from likewise.storage.run_folder import write_model

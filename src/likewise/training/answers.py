@@ -76,7 +76,7 @@ Turns = Literal["joint", "pairs", "confusion"]
 
 @dataclass(frozen=True)
 class Learned:
-    """The network and how it came about; `unlabelled` says whether the last stage was kept; None: there was none."""
+    """The network and how it was trained; `unlabelled`: whether the last stage was kept, None where there was none."""
 
     network: nn.Module
     history: list[dict[str, float]]  # of the stages that led here; the column `stage` is 1, for unlabelled pairs 2
@@ -124,7 +124,7 @@ class Learner:
         *,
         rate: float = 1.0,
     ) -> Stage:
-        """Train the model in place for so many steps or, where the user said so, epochs, at a part of the rate."""
+        """Train the model in place for this many steps, or the user's number of epochs, at a fraction of the rate."""
         number = 3 if name == "fine-tuning" else 2 if name.startswith("unlabelled") else 1
         settings = self.settings
         result = train(
@@ -152,7 +152,7 @@ class Learner:
         return AnsweringNetwork(network, flip) if self.flip is None else network
 
     def gain(self, new: nn.Module, old: nn.Module) -> float:
-        """How far held-out answers speak for the new network, in standard errors; 0 where there are none."""
+        """How much better the new network does on held-out answers, in standard errors; 0 where there are none."""
         if len(self.held_out) < 2:
             return 0.0
         before, after = (
@@ -173,7 +173,7 @@ def learn_answers(
     *,
     epochs: int | None = None,  # of each stage
     grouped: int = 0,  # the number of groups to begin with; 0: begin with random weights
-    said: Pairs | None = None,  # what groups are made from, contradictions and all; the answers where it is left out
+    raw_answers: Pairs | None = None,  # what groups are made from, contradictions and all; default: pairs
     starts: int = 3,
     unlabelled: bool = True,
     flip: float | None = 0.0,  # the rate of wrong answers; None: learn it
@@ -186,16 +186,18 @@ def learn_answers(
     """Learn from answers; with a folder `run`, each stage has its own in it, and a killed run resumes."""
     learner = Learner(pile, pairs, held_out, settings, epochs, flip, run, config, progress, on_epoch)
     best, clear, made = None, False, 0
-    said = pairs if said is None else said
-    n_items, looked_at = len(pile.inputs), len(items_to_look_at(said, len(pile.inputs), settings.seed))
+    raw_answers = pairs if raw_answers is None else raw_answers
+    n_items, n_grouped = len(pile.inputs), len(items_to_look_at(raw_answers, len(pile.inputs), settings.seed))
     around = None
-    if grouped and unlabelled and room_for(pile) > looked_at:
-        around = Neighbourhood.of(pile, items_to_look_at(said, n_items, settings.seed, room_for(pile)), settings.seed)
+    if grouped and unlabelled and room_for(pile) > n_grouped:
+        around = Neighbourhood.of(
+            pile, items_to_look_at(raw_answers, n_items, settings.seed, room_for(pile)), settings.seed
+        )
     if grouped:
-        best, clear = learn_groups(learner, network(settings.seed), said, grouped, around)
+        best, clear = learn_groups(learner, network(settings.seed), raw_answers, grouped, around)
     if best is None or not clear:
         if turns == "joint" and isinstance(known, EvidenceKnowledge):
-            known = known_by_answers(said)
+            known = known_by_answers(raw_answers)
         start, made = learn_starts(learner, network, known, starts)
         if best is None or learner.gain(start.model, best.model) > 0:
             best, clear = start, False
@@ -206,7 +208,7 @@ def learn_answers(
         best, judgement = learn_in_turns(
             learner,
             best,
-            said,
+            raw_answers,
             joint=turns == "joint",
             clear=clear,
             teach_classes=lambda *given: teach_classes(learner, "answers", *given),
@@ -217,7 +219,7 @@ def learn_answers(
     stages: list[Stage] = []
     if unlabelled and not (clear and len(held_out) < 2):  # nothing could speak for it
         vectors, least = pile.inputs.ndim == 2, 0.0
-        if vectors and n_items > looked_at:
+        if vectors and n_items > n_grouped:
             stages = learn_smoothly(learner, first, known, around)
         elif not (vectors and clear and pile.views is None):  # without views of vectors, once grouped, that is all
             sound = clear and not isinstance(known, EvidenceKnowledge)  # there is more to lose than to gain
@@ -231,7 +233,7 @@ def learn_answers(
 
 
 def learn_groups(
-    learner: Learner, network: nn.Module, said: Pairs, n_groups: int, around: Neighbourhood | None
+    learner: Learner, network: nn.Module, raw_answers: Pairs, n_groups: int, around: Neighbourhood | None
 ) -> tuple[Stage, bool]:
     """Teach the network groups of the items, and then those that it sees; gives also whether they are clear.
 
@@ -239,13 +241,13 @@ def learn_groups(
     measured.
     """
     pile, settings = learner.pile, learner.settings
-    grouping = group_items(pile, said, n_groups, settings.seed, around=around)
+    grouping = group_items(pile, raw_answers, n_groups, settings.seed, around=around)
     clear = grouping.is_clear
     if isinstance(network, Linear):
         start_at_prototypes(network, pile, grouping)
     stage = teach_classes(learner, "groups", network, grouping, 1, None)
     if clear and around is None and not isinstance(network, Linear):  # which sees the items as they are
-        grouping = group_items(pile, said, n_groups, settings.seed, network)
+        grouping = group_items(pile, raw_answers, n_groups, settings.seed, network)
         again = teach_classes(learner, "groups", copy.deepcopy(network), grouping, 2, stage)
         if learner.gain(again.model, network) > -CHANCE:
             stage = again
@@ -256,7 +258,7 @@ def learn_groups(
 def teach_classes(
     learner: Learner, name: str, model: nn.Module, grouping: Grouping, turn: int, before: Stage | None
 ) -> Stage:
-    """Teach the network the class of each item, as far as that is sure."""
+    """Train the network on the class of each item, weighted by how sure the class is."""
     settings = learner.settings
     order = GroupOrder(grouping.items, settings.batch_size, LEAST_STEPS, seed=settings.seed + turn - 1)
     objective = named_objective(*grouping.targets(len(learner.pile.inputs)))
@@ -276,7 +278,7 @@ def teach_answers(
 
 @torch.no_grad()
 def start_at_prototypes(network: Linear, pile: Pile, grouping: Grouping) -> None:
-    """Few weights take many steps to grow: a linear network begins with those that put items in the nearest group."""
+    """Initialise a linear network with the weights that put items in the nearest group; random ones grow slowly."""
     seen = torch.from_numpy(seen_by(network, pile, grouping.items))
     weight, bias = prototype_layer(seen, torch.from_numpy(grouping.groups), network.last.out_features)
     network.last.weight.copy_(weight)
@@ -284,7 +286,7 @@ def start_at_prototypes(network: Linear, pile: Pile, grouping: Grouping) -> None
 
 
 def learn_starts(learner: Learner, network: Callable[[int], nn.Module], known: Known, starts: int) -> tuple[Stage, int]:
-    """The random start that the answers it was trained on speak for, and how many were made.
+    """The random start that fits the answers it was trained on best, and how many were tried.
 
     Joint MCL starts earlier than MCL, but only where no pair is unknown, as with labels: where answers leave many pairs
     unknown, it was measured to be worse.
@@ -315,7 +317,7 @@ def learn_starts(learner: Learner, network: Callable[[int], nn.Module], known: K
 
 
 def learn_views(learner: Learner, first: Stage, known: Known, clear: bool) -> Stage:
-    """Go on with all items in two views, through their pseudo-similarity."""
+    """Continue with all items in two views, through their pseudo-similarity."""
     pairs, settings = learner.pairs, learner.settings
     n_items = len(learner.pile.inputs)
     order = AnswerOrder(_ends(pairs), n_items, settings.batch_size, seed=settings.seed, answered=0.5, views=2)
@@ -327,7 +329,7 @@ def learn_views(learner: Learner, first: Stage, known: Known, clear: bool) -> St
 
 
 def learn_smoothly(learner: Learner, first: Stage, known: Known, around: Neighbourhood | None) -> list[Stage]:
-    """Go on with all items, around each of which the classes are not to change; and again, nor between neighbours."""
+    """Continue with all items: classes should not change close to an item, and in a second pass between neighbours."""
     pile, pairs, settings = learner.pile, learner.pairs, learner.settings
     batch_size = SMOOTH_BATCH * settings.batch_size
     order = AnswerOrder(_ends(pairs), len(pile.inputs), batch_size, seed=settings.seed, answered=0.5)

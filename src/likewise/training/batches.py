@@ -24,7 +24,7 @@ AHEAD = 4  # batches: one that comes late is made up for by those before it, and
 
 
 def read_ahead(read: Callable[[Tensor], Tensor], chunks: Sequence[Tensor]) -> Iterator[Tensor]:
-    """`read(chunk)` for every chunk, in order; what it gives depends on the chunk alone, and so not on the thread.
+    """Yield `read(chunk)` for every chunk, in order. The result depends on the chunk alone, not on the thread.
 
     >>> import torch
     >>> [rows.tolist() for rows in read_ahead(lambda index: 10 * index, [torch.tensor([1, 2]), torch.tensor([3])])]
@@ -59,7 +59,7 @@ class Batch(NamedTuple):
 
 
 class Batches(Protocol):
-    """Anything that can give the batches of an epoch again, from any position, and the same each time."""
+    """A source of batches that can repeat an epoch from any position, the same each time."""
 
     def __len__(self) -> int: ...
 
@@ -141,7 +141,7 @@ class TensorBatches:
 
 
 class EpochOrder:
-    """In which order, and in which batches, an epoch visits `n` items; each several times in its batch, if wanted."""
+    """The order and the batches in which an epoch visits `n` items, each once or several times in its batch."""
 
     def __init__(self, n: int, batch_size: int, seed: int, shuffle: bool = True, views: int = 1) -> None:
         if n < 2:
@@ -163,7 +163,7 @@ class EpochOrder:
 
 
 def channels_last(inputs: Tensor) -> Tensor:
-    """Images in the memory order that convolutions are fastest in; anything else as it is."""
+    """Images in the memory order in which convolutions are fastest; anything else unchanged."""
     return inputs.contiguous(memory_format=torch.channels_last) if inputs.ndim == 4 else inputs
 
 

@@ -80,12 +80,12 @@ VERSION = 2  # the first had a checksum of the tensors alone, and is still read
 
 
 class DamagedCheckpoint(Exception):
-    """No checkpoint, or not as it was written; the text says how that shows."""
+    """The checkpoint is missing or not as it was written; the message says how that was noticed."""
 
 
 @dataclass
 class State:
-    """Where a run stands. `step` counts the steps done in the epoch at hand; `tally` is of this epoch."""
+    """Where a run stands: `step` counts the steps done in the current epoch, and `tally` sums over them."""
 
     tally: Tally
     epoch: int = 0
@@ -156,7 +156,7 @@ def restore_previous(path: Path) -> bool:
 def load_checkpoint(
     path: Path, network: nn.Module, optimizer: Optimizer, about: Mapping[str, object], n_classes: int
 ) -> State:
-    """Put network and optimizer where the checkpoint was written, and return the state; the file is checked first."""
+    """Check the file, restore network and optimizer from it, and return the state."""
     try:
         facts, tensors = _read(path)
     except DamagedCheckpoint as damage:

@@ -51,9 +51,9 @@ def prototype_layer(g: Tensor, partition: Tensor, n_outputs: int, *, by_angle: b
     sharpness = SHARPNESS / (own - others).clamp_min(1e-6)
     weight, bias = torch.zeros(n_outputs, g.shape[1]), torch.empty(n_outputs)
     weight[:n_clusters] = sharpness * means
-    found = -sharpness * means.square().sum(1) / 2
-    bias.fill_(float(found.min() - 2 * SHARPNESS))
-    bias[:n_clusters] = torch.where(sizes > 0, found, bias[:n_clusters])
+    offset = -sharpness * means.square().sum(1) / 2
+    bias.fill_(float(offset.min() - 2 * SHARPNESS))
+    bias[:n_clusters] = torch.where(sizes > 0, offset, bias[:n_clusters])
     return weight, bias
 
 

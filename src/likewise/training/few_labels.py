@@ -63,7 +63,7 @@ HIDDEN = 512  # units of the similarity network's head: a few labels cannot teac
 
 @dataclass(frozen=True)
 class FewLabelsLearned:
-    """The network and how it came about."""
+    """The network and how it was trained."""
 
     network: nn.Module
     first: nn.Module  # as it was after the supervised stage
@@ -103,7 +103,7 @@ class Stages:
         *,
         number: int,
         augment: Augment | None,
-        **told: object,
+        **extra: object,
     ) -> TrainingResult:
         pile = self.pile
         batches = TensorBatches(
@@ -124,7 +124,7 @@ class Stages:
             settings,
             n_classes=self.n_classes,
             run=None if self.run is None else self.run / name,
-            config={**self.config, **told},
+            config={**self.config, **extra},
             evaluate=self._scores(number),
             progress=self.progress and name,
             on_epoch=self.on_epoch,
@@ -152,7 +152,7 @@ def learn_few_labels(
     progress: bool = True,
     on_epoch: OnEpoch | None = None,
 ) -> FewLabelsLearned:
-    """Learn; a killed run resumes, and other methods in the same folder find the first stage finished."""
+    """Run both stages. A killed run resumes, and another method in the same folder reuses the finished first stage."""
     stages = Stages(pile, labels, run, config or {}, evaluate, progress, on_epoch)
     if method.needs_similarity:  # what it cannot be learned from is refused before anything is learned
         similarity_module(network, supervised)
@@ -171,7 +171,7 @@ def learn_few_labels(
     class_weight = balanced(labels) if method.balanced else None
     learner = copy.deepcopy(network)
     learner = AveragedNetwork(learner) if method.averaged else learner
-    told = {"method": method.name} | ({"epsilon": epsilon} if method.name == "vat" else {})
+    extra = {"method": method.name} | ({"epsilon": epsilon} if method.name == "vat" else {})
     result = stages.train(
         method.name,
         learner,
@@ -180,7 +180,7 @@ def learn_few_labels(
         settings,
         number=2,
         augment=TwoViews.of(pile, order.a_batch) if method.strong else pile.augment,
-        **told,
+        **extra,
     )
     learned = learner.average.requires_grad_() if isinstance(learner, AveragedNetwork) else learner
     later = [{**row, "epoch": len(first.history) + row["epoch"]} for row in result.history]
@@ -221,7 +221,7 @@ def learn_similarity(stages: Stages, network: nn.Module, settings: Settings) -> 
 
 
 def similarity_module(network: nn.Module, settings: Settings) -> SimilarityModule:
-    """With a copy of the network for its backbone, and a head that depends on the seed alone."""
+    """A similarity network whose backbone is a copy of the network, and whose head depends on the seed alone."""
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(settings.seed)
         return SimilarityModule(copy.deepcopy(network), hidden=HIDDEN)

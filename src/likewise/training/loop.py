@@ -164,7 +164,7 @@ def train(
 
 
 def _check_common(settings: Settings, n_classes: int, steps: int) -> None:
-    """Refuse what would make the processes of a job do other things each; only the device may be a process's own."""
+    """Refuse arguments that differ between the processes of a job; only the device may differ."""
     if not is_common(repr((dataclasses.replace(settings, device="cpu"), n_classes, steps)).encode()):
         raise InputError(
             f"The processes of this job do not agree: this one was given {steps} steps per epoch, "
@@ -173,7 +173,7 @@ def _check_common(settings: Settings, n_classes: int, steps: int) -> None:
 
 
 def train_epoch(job: Job, state: State, stop: StopRequest, show: Silent) -> None:
-    """The rest of the epoch that the state is in, its row of the history, and its checkpoint."""
+    """Run the rest of the current epoch, add its row to the history, and write its checkpoint."""
     if state.step == 0:
         state.tally = Tally(job.n_classes)
     for batch in job.batches.epoch(state.epoch, state.step):
@@ -263,7 +263,7 @@ def _row(job: Job, state: State) -> dict[str, float]:
 
 
 def _write_results(job: Job, run: Path, state: State) -> None:
-    """Write the last files, unless an earlier call did; metrics.json comes last and so says that the run is whole."""
+    """Write the final files unless an earlier call did; metrics.json comes last and marks the run as finished."""
     row = state.history[_best_epoch(job, state) if job.monitor else -1]
     steps = _global_step(job, state)  # past the best epoch too
     metrics = {**row, "steps": steps, "seconds": state.seconds, "cpu_seconds": state.cpu_seconds}

@@ -79,7 +79,7 @@ class MetricMap:
 
 
 def choose_metric(rows: NDArray[np.float32], codes: Ints, seed: int) -> MetricForm:
-    """The form that serves known classes best which it was not fitted to, from items (n, d) and their classes (n,).
+    """The form that does best on known classes that it was not fitted to, from items (n, d) and their classes (n,).
 
     >>> random = np.random.default_rng(0)
     >>> codes = np.repeat(np.arange(8), 20)
@@ -164,9 +164,9 @@ def _root(residuals: Floats, share: float) -> Floats:
 
 
 @torch.no_grad()
-def put_metric(module: SimilarityModule, found: MetricMap, mean: Sequence[float], std: Sequence[float]) -> None:
+def put_metric(module: SimilarityModule, metric: MetricMap, mean: Sequence[float], std: Sequence[float]) -> None:
     """Make the map the head of a module that compares angles, whose network sees (x - mean) / std."""
     head = module.head
-    head.first = nn.Linear(found.weight.shape[1], len(found.bias))
-    head.first.weight.copy_(torch.from_numpy(found.weight * np.array(std)))
-    head.first.bias.copy_(torch.from_numpy(found.bias + found.weight @ np.array(mean)))
+    head.first = nn.Linear(metric.weight.shape[1], len(metric.bias))
+    head.first.weight.copy_(torch.from_numpy(metric.weight * np.array(std)))
+    head.first.bias.copy_(torch.from_numpy(metric.bias + metric.weight @ np.array(mean)))

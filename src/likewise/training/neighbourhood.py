@@ -86,11 +86,11 @@ def corrected_model(x: Floats, posterior: Floats, odds: Odds, wrong: float, seed
     fold = np.random.default_rng(seed).permutation(len(odds)) % FOLDS
     losses = np.zeros((len(STRENGTHS) + 1, len(odds)))
     for out in (fold == number for number in range(FOLDS)):
-        told, judge, model = Answers(x, odds.select(~out), wrong), Answers(x, odds.select(out), DOUBT), first
-        losses[0, out] = judge.losses(first)
+        train, test, model = Answers(x, odds.select(~out), wrong), Answers(x, odds.select(out), DOUBT), first
+        losses[0, out] = test.losses(first)
         for number, strength in enumerate(STRENGTHS, 1):
-            model = told.fit(model, first, strength)
-            losses[number, out] = judge.losses(model)
+            model = train.fit(model, first, strength)
+            losses[number, out] = test.losses(model)
     everything, model = Answers(x, odds, wrong), first
     for strength in STRENGTHS[: int((losses @ odds.weight).argmin())]:
         model = everything.fit(model, first, strength)

@@ -86,7 +86,7 @@ def set_rate(optimizer: Optimizer, rate: float, settings: Settings) -> None:
 
 
 def describe_optimizer(optimizer: Optimizer, network: nn.Module) -> dict[str, object]:
-    """What makes an optimizer of one's own another one: its kind, and the options and parameters of each group."""
+    """What identifies an optimizer of the user's: its class, and the options and parameters of each group."""
     names = {parameter: name for name, parameter in network.named_parameters()}
     described: dict[str, object] = {"kind": f"{type(optimizer).__module__}.{type(optimizer).__qualname__}"}
     for number, group in enumerate(optimizer.param_groups, 1):
@@ -103,7 +103,7 @@ def optimizer_tensors(optimizer: Optimizer) -> dict[str, Tensor]:
 
 
 def optimizer_numbers(optimizer: Optimizer) -> dict[str, Any]:
-    """What else there is: the numbers of the state, named alike, and those of each group, which it may change."""
+    """The rest of the state: its numbers, named alike, and those of each group, which the optimizer may change."""
     state = {name: value for name, value in _state(optimizer).items() if not isinstance(value, Tensor)}
     for name, value in state.items():
         if not isinstance(value, bool | int | float | str | None):
@@ -117,7 +117,7 @@ def optimizer_numbers(optimizer: Optimizer) -> dict[str, Any]:
 def restore_optimizer(
     optimizer: Optimizer, tensors: Mapping[str, Tensor], numbers: Mapping[str, Any] | None = None
 ) -> None:
-    """Put back what these gave, each tensor in the memory layout of its parameter (as torch makes it)."""
+    """Restore what these two gave, each tensor in the memory layout of its parameter (as torch makes it)."""
     parameters = _parameters(optimizer)
     optimizer.state.clear()
     for key, value in tensors.items():

@@ -13,9 +13,9 @@ from likewise.training.randomness import ORDER, generator
 
 # An endless row of shuffles, of which each epoch takes its part, and any part can be had again.
 def shuffled_steps(n: int, epoch: int, steps: int, a_step: int, *, seed: int, which: int) -> Tensor:
-    """What the steps of an epoch take, (steps, a_step), of an endless row of shuffles of 0 to n - 1.
+    """The numbers that each step of an epoch takes, (steps, a_step), from an endless series of shuffles of 0 to n - 1.
 
-    `which` tells rows apart.
+    `which` selects one of several such series.
 
     >>> row = torch.cat([shuffled_steps(6, epoch, 2, 2, seed=0, which=0) for epoch in range(3)]).flatten()
     >>> row.view(2, 6).sort(1).values.tolist()
@@ -144,11 +144,11 @@ class FewLabelsOrder:
         return self.steps
 
     def chunks(self, epoch: int) -> list[Tensor]:
-        told = shuffled_steps(len(self.labelled), epoch, self.steps, self.a_batch, seed=self.seed, which=0)
+        chosen = shuffled_steps(len(self.labelled), epoch, self.steps, self.a_batch, seed=self.seed, which=0)
         if not self.views:
-            return list(self.labelled[told])
+            return list(self.labelled[chosen])
         items = shuffled_steps(self.n_items, epoch, self.steps, self.b, seed=self.seed, which=1)
-        drawn = zip(self.labelled[told], items, strict=True)
+        drawn = zip(self.labelled[chosen], items, strict=True)
         return [torch.cat([few, any_items.repeat(self.views)]) for few, any_items in drawn]
 
 

@@ -36,5 +36,5 @@ def forward(objective: Objective, network: nn.Module, batch: Batch, precision: s
 
 
 def move(batch: Batch, device: torch.device) -> Batch:
-    """The batch on the device; nothing is copied where it is there already."""
+    """The batch on the device; nothing is copied if it is there already."""
     return Batch(*(part.to(device) for part in batch))

@@ -27,7 +27,7 @@ SHOWN = ("epoch", "learning_rate", "loss", "accuracy")  # the columns that are n
 
 
 class Silent:
-    """Shows nothing; the other two say the same things aloud.
+    """Shows nothing. `Lines` and `Bar` have the same methods.
 
     Rates and the time left are measured from the end of the first step, which has to fetch and to set up more.
     """
@@ -64,7 +64,7 @@ class Silent:
         return 0.0 if self.first is None else self.clock() - self.first[0]
 
     def begin(self, state: State) -> bool:
-        """Whether this is the end of the first step, from which on is measured."""
+        """Whether this is the end of the first step; times are measured from there."""
         if self.first is not None:
             return False
         self.first = self.clock(), self.done(state), state.items
@@ -145,7 +145,7 @@ class Bar(Silent):
 
 
 def reporter(progress: bool | str) -> type[Silent]:
-    """The right one of the three for where the output goes; of several processes, the first shows something."""
+    """`Silent`, `Lines` or `Bar`, by where the output goes; of several processes, only the first shows progress."""
     if not progress or not is_writer():
         return Silent
     return Bar if sys.stdout.isatty() else Lines

@@ -89,14 +89,14 @@ def resolve_settings(
 
     A run that was begun keeps what its config.json says; a new one writes it.
     """
-    told = as_json({"settings": dataclasses.asdict(settings), "config": config})
+    requested = as_json({"settings": dataclasses.asdict(settings), "config": config})
     path = None if run is None else run / "config.json"
-    record = from_first(lambda: None if path is None or not path.exists() else _read(path, told))
+    record = from_first(lambda: None if path is None or not path.exists() else _read(path, requested))
     device = resolve_device(settings.device if record is None else record["device"])
     network.to(device).to(memory_format=torch.channels_last)  # type: ignore[call-overload]
     if record is None:
         precision = "float32" if settings.precision == "auto" else settings.precision
-        record = {**told, "device": str(device), "precision": precision}
+        record = {**requested, "device": str(device), "precision": precision}
         record |= {"likewise": __version__, "torch": torch.__version__, "threads": torch.get_num_threads()}
         record["processes"] = world().size  # it may resume with more or fewer
         if path is not None:
@@ -113,21 +113,21 @@ def with_defaults(written: Mapping[str, object]) -> dict[str, object]:
     return {**as_json(dataclasses.asdict(Settings())), **written}
 
 
-def _read(path: Path, told: Mapping[str, Any]) -> dict[str, Any]:
+def _read(path: Path, requested: Mapping[str, Any]) -> dict[str, Any]:
     record = read_json(path)
-    if not isinstance(record, dict) or not {*told, "device", "precision"} <= record.keys():
+    if not isinstance(record, dict) or not {*requested, "device", "precision"} <= record.keys():
         raise InputError(f"{path} was not written by a training run; use another folder.")
     check_record(record, {"device": str, "precision": str, "settings": dict}, path, "use another folder")
     begun = {"settings": with_defaults(record["settings"]), "config": record["config"]}
     auto = record["precision"] if begun["settings"]["precision"] == "auto" else "float32"  # once it was measured
-    difference = first_difference(_named_precision(begun, auto), _named_precision(told, auto))
+    difference = first_difference(_named_precision(begun, auto), _named_precision(requested, auto))
     if difference:
         name, old, new = difference
         raise InputError(f"{path} has {name} = {old!r}, this run {new!r}; use another folder or the same value.")
     return record
 
 
-def _named_precision(told: Mapping[str, Any], auto: str) -> dict[str, Any]:
-    settings = told["settings"]
+def _named_precision(requested: Mapping[str, Any], auto: str) -> dict[str, Any]:
+    settings = requested["settings"]
     precision = auto if settings["precision"] == "auto" else settings["precision"]
-    return {**told, "settings": {**settings, "precision": precision}}
+    return {**requested, "settings": {**settings, "precision": precision}}

@@ -1,4 +1,4 @@
-"""Train a similarity network on classes that have labels, and look at a pile of others through it."""
+"""Train a similarity network on labelled classes, and embed a pile of other items with it."""
 
 from __future__ import annotations
 
@@ -91,7 +91,7 @@ def adapted(network: SimilarityModule, pile: Pile, seed: int = 0) -> SimilarityM
 
 @dataclass(frozen=True)
 class EmbeddedPile:
-    """A pile as a similarity network sees it."""
+    """A pile, embedded by a similarity network."""
 
     module: SimilarityModule
     features: Tensor  # (views, n, d) of the backbone
@@ -113,7 +113,7 @@ class EmbeddedPile:
 def embed_pile(
     network: SimilarityModule, pile: Pile, *, views: int = 1, adapt: bool = True, seed: int = 0
 ) -> EmbeddedPile:
-    """Look at the items as they are and at `views` - 1 augmented views of each; `adapt` batch-norm to them, or not."""
+    """Embed the items and `views` - 1 augmented views of each; with `adapt`, batch-norm uses their statistics."""
     network = adapted(network, pile, seed) if adapt else network
     draw = generator(seed, AUGMENT, 0)
     out = []

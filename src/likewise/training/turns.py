@@ -107,7 +107,7 @@ def answer_losses(
 def held_out_losses(
     network: nn.Module, pile: Pile, held_out: Pairs, flip: float | None, rates: ErrorRates | None = None
 ) -> NDArray[np.float32]:
-    """The MCL of each held-out answer (m,), with a doubt in every one; with rates, in each annotator as they say."""
+    """The MCL of each held-out answer (m,), none of which is taken as certain; with rates, by its annotator."""
     if rates is None:
         return answer_losses(inner(network), pile, held_out, max(rate_of(network, flip), LEAST_DOUBT))[0]
     same = credibility(held_out, *rates).clip(LEAST_DOUBT, 1 - LEAST_DOUBT).astype(np.float32)
@@ -128,7 +128,7 @@ def inner(network: nn.Module) -> nn.Module:
 
 @dataclass(frozen=True)
 class Judgement:
-    """What the turns led to."""
+    """The result of the turns."""
 
     rates: ErrorRates
     known: Known | None  # what further stages learn from; None where no answer looks wrong: the answers as given
@@ -142,11 +142,11 @@ def evidence_at_first(pairs: Pairs) -> Pairs:
 
 
 def known_by_answers(pairs: Pairs) -> EvidenceKnowledge:
-    """What answers say together where the items say nothing; each for itself where they do not bear each other out."""
+    """What answers say together, where items say nothing; or each alone, where the joint posterior is not supported."""
 
     def decide() -> list[float] | None:
-        found = pairs.posterior() if len(pairs) <= MOST_JUDGED else None
-        return found.same.tolist() if found is not None and found.supported else None
+        posterior = pairs.posterior() if len(pairs) <= MOST_JUDGED else None
+        return posterior.same.tolist() if posterior is not None and posterior.supported else None
 
     same = from_first(decide)
     if same is None:
@@ -170,12 +170,12 @@ def judge_answers(
     usual = float(np.exp(USUAL_TEMPERATURE))
     first = infer(pairs, None, logits / usual, None, None, OUTSIDE, joint=joint, untaught=untaught)
     rates = ErrorRates(first.rates.false_different, first.rates.false_same)
-    found = temperature(logits, held_out if len(held_out) else pairs, rates)
-    return infer(pairs, None, logits / found, None, None, OUTSIDE, joint=joint, untaught=untaught)
+    tempered = temperature(logits, held_out if len(held_out) else pairs, rates)
+    return infer(pairs, None, logits / tempered, None, None, OUTSIDE, joint=joint, untaught=untaught)
 
 
 def temperature(logits: Floats, pairs: Pairs, rates: ErrorRates) -> float:
-    """By which the logits (n, K) are to be divided, so that answers of annotators with these rates are most likely.
+    """The divisor of the logits (n, K) under which answers of annotators with these rates are most likely.
 
     It has a prior around 1.5: a network is surer of what it was taught than it should be.
     """
@@ -187,8 +187,8 @@ def temperature(logits: Floats, pairs: Pairs, rates: ErrorRates) -> float:
     def loss(log_temperature: float) -> float:
         p = softmax(rows / np.exp(log_temperature), axis=1)
         alike = np.einsum("ik,ik->i", p[left], p[right]).clip(0, 1)
-        said = likely * alike + (1 - likely) * (1 - alike)
-        return float(((log_temperature - USUAL_TEMPERATURE) / SPREAD) ** 2 / 2 - np.log(said).sum())
+        likelihood = likely * alike + (1 - likely) * (1 - alike)
+        return float(((log_temperature - USUAL_TEMPERATURE) / SPREAD) ** 2 / 2 - np.log(likelihood).sum())
 
     return float(np.exp(minimize_scalar(loss, bounds=(-1.0, 2.5), method="bounded").x))
 
@@ -203,11 +203,11 @@ def calibrated(network: nn.Module, pile: Pile, held_out: Pairs, rates: ErrorRate
     if len(held_out) < FEWEST_TO_CALIBRATE or not isinstance(last, nn.Linear):
         return network
     logits = pile.logits(network, held_out.items).numpy().astype(np.float64)
-    found = agreed(temperature(logits, among(held_out, held_out.items), rates))
+    divisor = agreed(temperature(logits, among(held_out, held_out.items), rates))
     divided = copy.deepcopy(network)
     with torch.no_grad():
         for parameter in divided.last.parameters():  # type: ignore[union-attr]
-            parameter.div_(found)
+            parameter.div_(divisor)
     same = credibility(held_out, *rates).astype(np.float32)
     (loss, denied), (less, fewer) = (
         answer_loss(model, pile, replace(held_out, same=same), evidence=True) for model in (network, divided)
@@ -218,24 +218,24 @@ def calibrated(network: nn.Module, pile: Pile, held_out: Pairs, rates: ErrorRate
 def learn_in_turns(
     learner: Learner,
     stage: Stage,
-    said: Pairs,
+    answers: Pairs,
     *,
     joint: bool,
     clear: bool,
     teach_classes: Callable[[nn.Module, Grouping, int, Stage], Stage],
     teach_answers: Callable[[nn.Module, Known, int, Stage], Stage],
 ) -> tuple[Stage, Judgement]:
-    """Go on from a stage as long as held-out answers do not speak against it; gives also what is known in the end.
+    """Take turns after a stage while held-out answers do not speak against them; also returns what is known then.
 
     Where no answer looks wrong there is nothing to go on with: clean answers lose nothing.
     After groups that show the classes all items that were looked at are taught, else those that answers speak of.
     """
     n, seed = len(learner.pile.inputs), learner.settings.seed
-    items = items_to_look_at(said, n, seed) if clear else said.items
+    items = items_to_look_at(answers, n, seed) if clear else answers.items
     before: NDArray[np.int64] | None = None
     turn = 0
     while True:
-        decided = from_first(partial(_decide, stage.model, learner, said, items, joint))
+        decided = from_first(partial(_decide, stage.model, learner, answers, items, joint))
         rates = ErrorRates(np.array(decided["false_different"]), np.array(decided["false_same"]))
         classes = np.array(decided["classes"], dtype=np.int64)
         settled = _settled(learner.rates, rates) if not joint else before is not None and _alike(classes, before)
@@ -248,36 +248,38 @@ def learn_in_turns(
             sure = np.array(decided["sure"], dtype=np.float32)
             again = teach_classes(model, Grouping(items, classes, sure, 0.0, 0.0), turn, stage)
         else:
-            again = teach_answers(model, EvidenceKnowledge(evidence(said, *rates)), turn, stage)
+            again = teach_answers(model, EvidenceKnowledge(evidence(answers, *rates)), turn, stage)
         least = CHANCE if clear else -CHANCE  # clear groups are easily forgotten
         if learner.gain(again.model, stage.model) <= least:
             break
         stage = again
     with_views = clear and learner.pile.inputs.ndim == 4
-    return stage, Judgement(rates, _known(said, decided, rates, joint and not with_views), decided["share_wrong"])
+    return stage, Judgement(rates, _known(answers, decided, rates, joint and not with_views), decided["share_wrong"])
 
 
-def _decide(model: nn.Module, learner: Learner, said: Pairs, items: NDArray[np.int64], joint: bool) -> dict[str, Any]:
+def _decide(
+    model: nn.Module, learner: Learner, answers: Pairs, items: NDArray[np.int64], joint: bool
+) -> dict[str, Any]:
     """What the posterior says, as JSON has it: the first process decides for all."""
-    seen = np.unique(np.concatenate([items, said.items, learner.held_out.items]))  # others have no part in it
+    seen = np.unique(np.concatenate([items, answers.items, learner.held_out.items]))  # others have no part in it
     logits = learner.pile.logits(inner(model), seen).numpy().astype(np.float64)
-    found = judge_answers(logits, among(said, seen), among(learner.held_out, seen), joint=joint)
-    assert found.classes is not None
+    posterior = judge_answers(logits, among(answers, seen), among(learner.held_out, seen), joint=joint)
+    assert posterior.classes is not None
     place = np.searchsorted(seen, items)
-    classes, outputs = found.classes[place], logits[place].argmax(1)
+    classes, outputs = posterior.classes[place], logits[place].argmax(1)
     return {
-        "false_different": found.rates.false_different.tolist(),
-        "false_same": found.rates.false_same.tolist(),
+        "false_different": posterior.rates.false_different.tolist(),
+        "false_same": posterior.rates.false_same.tolist(),
         "classes": classes.argmax(1).tolist(),
         "sure": classes.max(1).tolist(),
         "agreed": joint and _alike(classes.argmax(1), outputs),
-        "same": found.same.tolist(),
-        "likely_wrong": int((found.right < 0.5).sum()),
-        "share_wrong": found.share_wrong,
+        "same": posterior.same.tolist(),
+        "likely_wrong": int((posterior.right < 0.5).sum()),
+        "share_wrong": posterior.share_wrong,
     }
 
 
-def _known(said: Pairs, decided: dict[str, Any], rates: ErrorRates, joint: bool) -> Known | None:
+def _known(answers: Pairs, decided: dict[str, Any], rates: ErrorRates, joint: bool) -> Known | None:
     """What further stages learn from.
 
     Where images go on in views after clear groups, that is the evidence in the answers themselves: P(same) by all of
@@ -286,10 +288,10 @@ def _known(said: Pairs, decided: dict[str, Any], rates: ErrorRates, joint: bool)
     if not decided["likely_wrong"]:
         return None
     if not joint:
-        return EvidenceKnowledge(evidence(said, *rates))
+        return EvidenceKnowledge(evidence(answers, *rates))
     same = np.array(decided["same"], dtype=np.float32)
-    one = np.ones(len(said), dtype=np.float32)
-    return AnswerKnowledge(replace(said, same=same, weight=one), implied=False)
+    one = np.ones(len(answers), dtype=np.float32)
+    return AnswerKnowledge(replace(answers, same=same, weight=one), implied=False)
 
 
 def _alike(classes: NDArray[np.int64], others: NDArray[np.int64]) -> bool:

@@ -42,14 +42,14 @@ ALIKE = 0.8  # the least credit at which annotators are taken to be alike
 def answers_one_by_one(pairs: Pairs, n_items: int, n_classes: int) -> tuple[Odds, AnswersByAnnotator]:
     """Every answer for itself, with who gave it; `pairs` has several annotators."""
     rows = np.flatnonzero((pairs.left != pairs.right) & (pairs.weight > 0) & (pairs.same != 0.5))
-    told = AnswersByAnnotator.of(pairs, rows)
+    answers = AnswersByAnnotator.of(pairs, rows)
     ends = np.stack([pairs.left[rows], pairs.right[rows]], axis=1)
-    credit = np.clip(told.weight * (2 * told.same - 1), -1, 1)
-    return Odds(n_items, ends, credit, n_classes), told
+    credit = np.clip(answers.weight * (2 * answers.same - 1), -1, 1)
+    return Odds(n_items, ends, credit, n_classes), answers
 
 
 def weighed(
-    odds: Odds, told: AnswersByAnnotator, together: NDArray[np.bool_], groups: Ints | None = None
+    odds: Odds, answers: AnswersByAnnotator, together: NDArray[np.bool_], groups: Ints | None = None
 ) -> Odds | None:
     """The answers, each with the credit of who gave it; None where all are about as credible.
 
@@ -57,10 +57,10 @@ def weighed(
     (n,) has the groups of the items. Credit is the answer's log-odds in terms of those of the best annotators: 0 for a
     guess, below 0 for what is the wrong way round.
     """
-    rates, wrong = rates_by_groups(told, together)
-    odds_of = log_odds(told, *rates)
+    rates, wrong = rates_by_groups(answers, together)
+    odds_of = log_odds(answers, *rates)
     if groups is not None:
-        local, known = odds_by_pairs_of_groups(told, groups[odds.ends], odds.n_classes)
+        local, known = odds_by_pairs_of_groups(answers, groups[odds.ends], odds.n_classes)
         odds_of = np.where(known, local, odds_of)
         wrong = LOCALLY_WRONG if known.any() else wrong
     usual = np.log((1 - wrong) / wrong)
@@ -70,7 +70,7 @@ def weighed(
     return replace(odds, credit=credit)
 
 
-def odds_by_pairs_of_groups(told: AnswersByAnnotator, ends: Ints, n_groups: int) -> tuple[Floats, NDArray[np.bool_]]:
+def odds_by_pairs_of_groups(answers: AnswersByAnnotator, ends: Ints, n_groups: int) -> tuple[Floats, NDArray[np.bool_]]:
     """(m,) The log-odds of the answers by B, for items of these groups (m, 2), and for which of them it is known.
 
     Groups that hold two classes, or halves of one, are alike for all annotators: B must foretell answers better than
@@ -79,10 +79,10 @@ def odds_by_pairs_of_groups(told: AnswersByAnnotator, ends: Ints, n_groups: int)
     a, b = np.sort(ends, axis=1).T
     cell, within = a * n_groups + b, (a == b).astype(np.int64)
     local, known = np.zeros(len(a)), np.zeros(len(a), dtype=np.bool_)
-    same, every = _counted(told, cell, n_groups**2)
-    for annotator in np.flatnonzero(told.per_annotator(np.ones(len(a))) >= LEAST_ANSWERS):
-        mine = np.flatnonzero(told.who == annotator)
-        own = AnswersByAnnotator(told.same[mine], told.weight[mine], np.arange(len(mine)), len(mine))
+    same, every = _counted(answers, cell, n_groups**2)
+    for annotator in np.flatnonzero(answers.per_annotator(np.ones(len(a))) >= LEAST_ANSWERS):
+        mine = np.flatnonzero(answers.who == annotator)
+        own = AnswersByAnnotator(answers.same[mine], answers.weight[mine], np.arange(len(mine)), len(mine))
         at, inside = cell[mine], within[mine]
         own_same, own_every = _counted(own, at, n_groups**2)
         usual = (np.bincount(inside, own.weight * own.same, 2) + 0.5) / (np.bincount(inside, own.weight, 2) + 1)
@@ -107,25 +107,27 @@ def odds_by_pairs_of_groups(told: AnswersByAnnotator, ends: Ints, n_groups: int)
     return local, known
 
 
-def takes_classes_for_others(told: AnswersByAnnotator, ends: Ints, n_groups: int) -> bool:
+def takes_classes_for_others(answers: AnswersByAnnotator, ends: Ints, n_groups: int) -> bool:
     """Whether some annotator does, in their own way, for items of these groups (m, 2)."""
-    return bool(odds_by_pairs_of_groups(told, ends, n_groups)[1].any())
+    return bool(odds_by_pairs_of_groups(answers, ends, n_groups)[1].any())
 
 
-def _counted(told: AnswersByAnnotator, cell: Ints, n_cells: int) -> tuple[Floats, Floats]:
+def _counted(answers: AnswersByAnnotator, cell: Ints, n_cells: int) -> tuple[Floats, Floats]:
     """How many answers of each cell say "same", and how many there are."""
-    same, every = (np.bincount(cell, values, minlength=n_cells) for values in (told.weight * told.same, told.weight))
+    same, every = (
+        np.bincount(cell, values, minlength=n_cells) for values in (answers.weight * answers.same, answers.weight)
+    )
     return same.astype(np.float64), every.astype(np.float64)
 
 
-def rates_by_groups(told: AnswersByAnnotator, together: NDArray[np.bool_]) -> tuple[tuple[Floats, Floats], float]:
+def rates_by_groups(answers: AnswersByAnnotator, together: NDArray[np.bool_]) -> tuple[tuple[Floats, Floats], float]:
     """The rates (A,) of each annotator, and that of the best both ways."""
     within = together.astype(np.float64)
-    flat = np.full(told.n_annotators, 0.1)
-    e, d = estimate(told, within, *estimate(told, within, flat, flat))  # as if groups were classes
-    says_same = told.same > 0.5
-    denied = told.per_annotator(told.weight * (says_same != together))
-    number = told.per_annotator(told.weight)
+    flat = np.full(answers.n_annotators, 0.1)
+    e, d = estimate(answers, within, *estimate(answers, within, flat, flat))  # as if groups were classes
+    says_same = answers.same > 0.5
+    denied = answers.per_annotator(answers.weight * (says_same != together))
+    number = answers.per_annotator(answers.weight)
     borne_out = number * np.maximum(1 - e - d, 0) ** 2
     best = borne_out / max(borne_out.sum(), 1e-12)
     share = float((best * denied / np.maximum(number, 1e-12)).sum())
@@ -134,7 +136,7 @@ def rates_by_groups(told: AnswersByAnnotator, together: NDArray[np.bool_]) -> tu
     b = float((best @ d - wrong) / (1 - 2 * wrong))
     a, b = min(max(a, 0.0), 1.0), min(max(b, 0.0), 1.0)
     if a - b < 0.1:  # the groups do not show the classes
-        return (np.full(told.n_annotators, wrong), np.full(told.n_annotators, wrong)), wrong
+        return (np.full(answers.n_annotators, wrong), np.full(answers.n_annotators, wrong)), wrong
     false_different = 1 - ((1 - b) * (1 - e) - (1 - a) * d) / (a - b)
     false_same = (a * d - b * (1 - e)) / (a - b)
     least, most = LEAST_WRONG, 1 - LEAST_WRONG
