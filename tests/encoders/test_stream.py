@@ -81,7 +81,13 @@ def test_the_encoder_that_suits(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
     np.savez(tmp_path / "digits.npz", X=np.zeros((300, 28, 28), np.uint8))
     (tmp_path / "table.csv").write_text("a,b\n1,2\n")
     chosen = {path.name: choose_encoder("auto", path)[0] for path in sorted(tmp_path.iterdir())}
-    assert {name for name, encoder in chosen.items() if encoder == "efficientnet-lite0"} == {"large", "images.npy"}
+    assert {name for name, encoder in chosen.items() if encoder == "efficientnet-lite0"} == {
+        "large",
+        "images.npy",
+        "drawn",
+    }
+    assert choose_encoder("auto", tmp_path / "drawn", drawings=False) == (None, "")
+    assert choose_encoder("auto", tmp_path / "large", drawings=False)[0] == "efficientnet-lite0"
     assert {name for name, encoder in chosen.items() if encoder == "minilm"} == {"texts"}
     assert choose_encoder("auto", tmp_path / "table.csv", ["a"]) == ("minilm", "")
     assert choose_encoder("none", tmp_path / "large") == (None, "")

@@ -185,7 +185,8 @@ def _encoder(known: Path, arguments: dict[str, Any]) -> Encoder | None:
     from likewise.encoders import Encoder
 
     asked = (arguments["encoder"], known, text_columns(arguments["text"]))
-    name = encoder_to_learn(*asked, size=arguments["size"], grey=arguments["grey"], network=arguments["network"])
+    form = {key: arguments[key] for key in ("size", "grey", "network")}
+    name = encoder_to_learn(*asked, **form, drawings=False)
     return None if name is None else Encoder(name, device=arguments["device"])
 
 

@@ -256,9 +256,9 @@ def open_to_learn(items: Path, arguments: dict[str, Any], *, strict: bool, colum
 
 
 def encoder_to_learn(
-    encoder: str, items: Path, text: Sequence[str], *, size: int, grey: bool, network: str | None
+    encoder: str, items: Path, text: Sequence[str], *, size: int, grey: bool, network: str | None, drawings: bool = True
 ) -> str | None:
-    """The encoder for items, which is said; `auto` has one for photos and texts.
+    """The encoder for items, which is said; `auto` has one for photos, perhaps for `drawings`, and for texts.
 
     Where a network, another size or grey images are asked for, `auto` leaves images as they are.
     """
@@ -267,7 +267,7 @@ def encoder_to_learn(
     small = network is not None or grey or size != 32
     if encoder == "auto" and small and not text and not holds_texts(items):
         encoder = "none"
-    name, remark = choose_encoder(encoder, items, text)
+    name, remark = choose_encoder(encoder, items, text, drawings=drawings)
     if remark and rank_and_size()[0] == 0:
         typer.echo(f"likewise: {remark}", err=True)
     return name

@@ -148,11 +148,14 @@ WITHOUT = (
 )
 
 
-def choose_encoder(encoder: str, path: Path, text: Sequence[str] = ()) -> tuple[str | None, str]:
+def choose_encoder(
+    encoder: str, path: Path, text: Sequence[str] = (), *, drawings: bool = True
+) -> tuple[str | None, str]:
     """The name of the encoder for the items at a path, None for none, and what there is to say about it.
 
     "auto" is the encoder of photos for images whose shorter side is above 64 pixels, that of texts for texts, and none
-    for small images and for numbers; "none" is none.
+    for small images and for numbers; "none" is none. Drawings in black and white are taken for photos, unless a
+    similarity is to be learned from them (`drawings=False`).
     """
     if encoder == "none":
         if text:
@@ -164,7 +167,7 @@ def choose_encoder(encoder: str, path: Path, text: Sequence[str] = ()) -> tuple[
         return text_encoder(), ""
     if path.is_dir():
         names = names_below(path, SUFFIXES)
-        if not are_photos(path / name for name in spread(names)):
+        if not are_photos((path / name for name in spread(names)), drawings=drawings):
             return None, ""
     elif not holds_large_images(path):
         return None, ""
@@ -201,8 +204,12 @@ def _shape(file: IO[bytes]) -> tuple[int, ...]:
     return shape
 
 
-def are_photos(items: Iterable[Any]) -> bool:
-    """Whether most of the images, by path or as arrays (C, H, W), are large, and not of two colours as drawings are."""
+def are_photos(items: Iterable[Any], *, drawings: bool = True) -> bool:
+    """Whether most of the images, by path or as arrays (C, H, W), are large; `drawings`: also those of two colours.
+
+    The encoder of photos has seen no drawings, yet with answers about 26 characters it is far ahead of a network that
+    learns from nothing. A similarity that is learned from labelled characters is ahead of the encoder.
+    """
     sides = []
     for item in items:
         if isinstance(item, np.ndarray):
@@ -210,7 +217,7 @@ def are_photos(items: Iterable[Any]) -> bool:
             continue
         try:
             with Image.open(item, formats=FORMATS) as opened:
-                sides.append(0 if opened.mode == "1" else min(opened.size))
+                sides.append(min(opened.size) if drawings or opened.mode != "1" else 0)
         except Exception:  # who reads the items says what is wrong with it
             continue
     return bool(sides) and median(sides) > LARGE

@@ -54,9 +54,9 @@ class Encoding(Protocol):
     encoder_weights_: Weights | None  # of its last blocks, where these were trained too
 
 
-def encode_to_fit(estimator: Encoding, X: Any) -> Any:
+def encode_to_fit(estimator: Encoding, X: Any, *, drawings: bool = True) -> Any:
     """The items that an estimator is fitted to, as features where it has an encoder, which it remembers."""
-    encoder = _choose(estimator, X)
+    encoder = _choose(estimator, X, drawings)
     estimator.encoder_weights_ = None
     if encoder is None:
         estimator.encoder_ = None
@@ -115,14 +115,14 @@ def tuned(encoder: Encoder, estimator: Encoding) -> Encoder:
     return encoder.with_pretrained(changed)
 
 
-def _choose(estimator: Encoding, X: Any) -> Encoder | None:
-    """ "auto" is the encoder of photos, for such, where neither a network nor another size of images is named."""
+def _choose(estimator: Encoding, X: Any, drawings: bool) -> Encoder | None:
+    """ "auto" is the encoder of photos, where neither a network nor another size of images is named."""
     encoder = estimator.encoder
     if encoder is None or (isinstance(encoder, str) and encoder == "none"):
         return None
     if not isinstance(encoder, str) or encoder != "auto":
         return Encoder(encoder)
-    if estimator.network is not None or estimator.image_size != SMALL or not _are_photos(X):
+    if estimator.network is not None or estimator.image_size != SMALL or not _are_photos(X, drawings):
         return None
     if photo_encoder_is_installed():
         return Encoder(PHOTO_ENCODER)
@@ -168,12 +168,12 @@ def are_features(X: Any) -> bool:
     return isinstance(X, np.ndarray) and X.ndim == 2 and X.dtype.kind in "fiub"
 
 
-def _are_photos(X: Any) -> bool:
+def _are_photos(X: Any, drawings: bool) -> bool:
     if isinstance(X, ArrayOnDisk | ImagesOnDisk):
         return False
     paths = paths_of(X)
     if paths is not None:
-        return are_photos(spread(paths))
+        return are_photos(spread(paths), drawings=drawings)
     shape: tuple[int, ...] = tuple(getattr(X, "shape", ()))
     if len(shape) == 3:
         return are_photos([np.empty((0, *shape[1:]))])
