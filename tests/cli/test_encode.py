@@ -56,7 +56,7 @@ def test_bad_input_leaves_nothing(run: Run, folder: Path, tmp_path: Path, write_
         ((folder, "--encoder", "nonsense"), "There is no encoder called 'nonsense'"),
         ((folder, "--encoder", "none"), "--encoder none leaves nothing to do"),
         ((folder, "--encoder", "minilm"), "holds no text; its files should end in .txt"),
-        ((folder, "--strict"), "broken.png (cannot identify image file"),
+        ((folder, "--strict"), "broken.png (this is no image of a known format"),
         ((table,), "name the columns that hold its texts, such as --text text"),
         ((table, "--text", "text"), "line 3: text is empty. Fill in a text"),
         ((table, "--text", "n"), "the column 'n' holds no text"),

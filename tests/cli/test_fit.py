@@ -116,7 +116,7 @@ def test_broken_images_are_listed_and_their_answers_left_out(photos: Path) -> No
     about = sum("p00.png" in row.values() for row in given)
     first, second, third = (photos / "said.txt").read_text().splitlines()
     assert first == "likewise: warning: 1 image cannot be read and is left out:"
-    assert "/photos/p00.png (cannot identify image file" in second
+    assert "/photos/p00.png (this is no image of a known format" in second
     assert third == f"likewise: warning: Ignoring {about} answers about images that cannot be read."
     kept = Pairs.read(photos / "run" / "answers.parquet")
     assert len(kept) == len(given) - about

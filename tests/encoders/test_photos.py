@@ -71,7 +71,7 @@ def test_views_are_flipped_and_cropped_elsewhere() -> None:
 
 
 def test_a_broken_photo_says_why() -> None:
-    with pytest.raises(UnusableItem, match="cannot identify image file"):
+    with pytest.raises(UnusableItem, match="this is no image of a known format"):
         PhotoForm(8, 8).prepare(b"no photo")
 
 

@@ -39,7 +39,7 @@ def test_a_folder_of_photos_comes_in_chunks(photos: list[Path]) -> None:
     expected = eyes().transform([folder / name for name in ids])
     np.testing.assert_array_equal(torch.cat([chunk.inputs for chunk in chunks]).numpy(), expected)
     assert len(stream.broken) == 1
-    assert "3.png (cannot identify image file" in stream.broken[0]
+    assert "3.png (this is no image of a known format" in stream.broken[0]
     assert (len(stream), stream.item_bytes, list(stream.names)[2]) == (7, 12, "3.png")
     with pytest.raises(InputError, match=r"3\.png .* cannot be encoded; correct or remove it"):
         list(open_encoded(folder, eyes(), strict=True))

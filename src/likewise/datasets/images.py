@@ -14,7 +14,7 @@ from typing import BinaryIO, Literal
 import numpy as np
 import torch
 from numpy.typing import NDArray
-from PIL import Image, ImageOps
+from PIL import Image, ImageOps, UnidentifiedImageError
 
 from likewise.datasets.items import Items, ItemStream, collect
 from likewise.errors import InputError
@@ -59,6 +59,8 @@ def read_picture(file: Path | BinaryIO, mode: Literal["L", "RGB"], enough: int) 
                 coloured = upright.convert("RGBA")
                 upright = Image.alpha_composite(Image.new("RGBA", coloured.size, "white"), coloured)
             return upright.convert(mode)
+    except UnidentifiedImageError as error:  # its own words show the address of an object
+        raise UnreadableImage("this is no image of a known format") from error
     except Exception as error:  # Pillow's decoders raise whatever they meet: OSError, SyntaxError, struct.error, ...
         raise UnreadableImage(str(error) or type(error).__name__) from error
 
