@@ -121,7 +121,7 @@ class LabellingSession:
         """The event with what the server knows: what it supersedes, and why it was asked."""
         if event.id in self.log:
             return event
-        there = self.answer_of(person, self._pair(event))
+        earlier = self.answer_of(person, self._pair(event))
         if event.supersedes is not None:
             target = self.log.get(event.supersedes)
             if target is None or target.pair != event.pair:
@@ -132,7 +132,7 @@ class LabellingSession:
         return replace(
             event,
             why=event.why if asked is None else asked.kind,
-            supersedes=event.supersedes or (None if there is None else there.id),
+            supersedes=event.supersedes or (None if earlier is None else earlier.id),
         )
 
     def _pair(self, event: Event) -> Pair:

@@ -147,8 +147,8 @@ def answers(given: Column, source: Source) -> Floats:
     minus = values == -1
     row, other = _first(minus, codes), _first(~minus & (values != 1) & ~is_word, codes)
     if row is not None and other is not None:
-        there = f"{source.unit} {source.lines[other]} has {given[other]}"
-        raise InputError(f"{source.place(row)}: same is -1, but {there}. {REMEDIES['same']}")
+        clash = f"{source.unit} {source.lines[other]} has {given[other]}"
+        raise InputError(f"{source.place(row)}: same is -1, but {clash}. {REMEDIES['same']}")
     same = np.where(minus, 0, values).astype(np.float32)
     return same if codes is None else same[codes]
 

@@ -232,8 +232,8 @@ def _parts(path: Path, ids: int | Sequence[object], readable: NDArray[np.bool_])
     """The answers about readable items, with positions among these, and how many others there were."""
     place = np.cumsum(readable) - 1
     for part in stream_answers(path, ids):
-        there = _select(part, readable[part.left] & readable[part.right])
-        yield there._replace(left=place[there.left], right=place[there.right]), len(part.left) - len(there.left)
+        kept = _select(part, readable[part.left] & readable[part.right])
+        yield kept._replace(left=place[kept.left], right=place[kept.right]), len(part.left) - len(kept.left)
 
 
 def _components(same: Path, n: int) -> Generator[bool, None, tuple[Ints, int]]:

@@ -87,7 +87,7 @@ class Pairs:
         """
         names = getattr(frame, "column_names", None)
         names = getattr(frame, "columns", frame) if names is None else names
-        given = {name: frame[there] for name, there in files.wanted_columns([*names], "the frame").items()}
+        given = {name: frame[column] for name, column in files.wanted_columns([*names], "the frame").items()}
         return cls._from_columns(given, Source(np.arange(len(given["left"]))))
 
     @classmethod

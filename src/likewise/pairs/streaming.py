@@ -184,5 +184,5 @@ def _refuse(values: NDArray[np.float32], fine: NDArray[np.bool_], name: str, sou
         )
 
 
-def _first_place(here: NDArray[np.bool_], source: Source) -> str:
-    return source.place(int(np.argmax(here))) if here.any() else ""
+def _first_place(mask: NDArray[np.bool_], source: Source) -> str:
+    return source.place(int(np.argmax(mask))) if mask.any() else ""
