@@ -185,7 +185,7 @@ def learn_answers(
 ) -> Learned:
     """Learn from answers; with a folder `run`, each stage has its own in it, and a killed run resumes."""
     learner = Learner(pile, pairs, held_out, settings, epochs, flip, run, config, progress, on_epoch)
-    best, clear, made = None, False, 0
+    best, clear, n_starts = None, False, 0
     raw_answers = pairs if raw_answers is None else raw_answers
     n_items, n_grouped = len(pile.inputs), len(items_to_look_at(raw_answers, len(pile.inputs), settings.seed))
     around = None
@@ -196,7 +196,7 @@ def learn_answers(
     if best is None or not clear:
         if turns == "joint" and isinstance(known, EvidenceKnowledge):
             known = known_by_answers(raw_answers)
-        start, made = learn_starts(learner, network, known, starts)
+        start, n_starts = learn_starts(learner, network, known, starts)
         if best is None or learner.gain(start.model, best.model) > 0:
             best, clear = start, False
     judgement, confusion = None, None
@@ -227,7 +227,7 @@ def learn_answers(
                 best = stage
     learned, rate, as_it_was = inner(best.model), rate_of(best.model, flip), inner(first.model)
     kept, seconds = best is not first if stages else None, learner.seconds
-    return Learned(learned, best.history, rate, made, clear, kept, seconds, as_it_was, judgement, confusion)
+    return Learned(learned, best.history, rate, n_starts, clear, kept, seconds, as_it_was, judgement, confusion)
 
 
 def learn_groups(
