@@ -46,8 +46,8 @@ def evaluate(
     truth = read_few_labels(labels)
     fit = require_fit(run)
     if fit.command == "discover" and items is None:
-        found = read_few_labels(run / "classes.csv")
-        predicted = Predicted(found.ids, found.labels, named=False)
+        saved = read_few_labels(run / "classes.csv")
+        predicted = Predicted(saved.ids, saved.labels, named=False)
     else:
         predicted = _predict(run, items_of(run, items), encoder)
     learned = _learned(run, predicted) if fit.command == "semi" and items is None else set()

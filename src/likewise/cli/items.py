@@ -322,9 +322,9 @@ def encoder_for(model: NetworkClassifier | SimilarityNetwork, name: str | None) 
     if model.encoder_ is None:
         raise InputError(f"The model was fitted without an encoder, and --encoder is {name}; leave --encoder out.")
     if name is None:
-        found = encoder_again(model)
-        assert found is not None
-        return found
+        encoder_of_model = encoder_again(model)
+        assert encoder_of_model is not None
+        return encoder_of_model
     loaded = Encoder(name)
     refuse_another(loaded, model.encoder_)
     return tuned(loaded, model)
@@ -332,10 +332,10 @@ def encoder_for(model: NetworkClassifier | SimilarityNetwork, name: str | None) 
 
 def check_shape(items: Items, model: NetworkClassifier, path: Path) -> Items:
     """Refuse items that the model does not take."""
-    found, wanted = tuple(items.inputs.shape[1:]), model.input_form_.shape
-    if found != wanted:
+    shape, wanted = tuple(items.inputs.shape[1:]), model.input_form_.shape
+    if shape != wanted:
         raise InputError(
-            f"{path} holds {in_words(found)}, but the model takes {in_words(wanted)}; give items like those."
+            f"{path} holds {in_words(shape)}, but the model takes {in_words(wanted)}; give items like those."
         )
     return items
 

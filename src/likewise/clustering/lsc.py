@@ -34,7 +34,7 @@ from likewise.pairs import Pairs
 
 
 class LSC(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, BaseEstimator):  # type: ignore[misc]
-    """Landmark-based spectral clustering; it takes pairs like every other method here, and does not use them.
+    """Landmark-based spectral clustering; it accepts pairs like every other method, and ignores them.
 
     Parameters
     ----------

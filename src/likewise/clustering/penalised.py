@@ -49,7 +49,7 @@ def neighbourhoods(constraints: Constraints) -> Ints:
 def starts(
     items: Floats, group: Ints, n_clusters: int, number: int, random: np.random.RandomState
 ) -> Iterator[tuple[Ints, Floats]]:
-    """Labels (n,) and centres (K, d) to begin with, so many times.
+    """Initial labels (n,) and centres (K, d), once for each start.
 
     First, an item begins with its neighbourhood if that was chosen, else at the nearest centre. Where there are fewer
     neighbourhoods of two or more items than clusters, items far from all centres are drawn for the rest, with

@@ -130,9 +130,9 @@ def _choose(estimator: Encoding, X: Any) -> Encoder | None:
     return None
 
 
-def refuse_another(found: Encoder, facts: dict[str, Any]) -> None:
+def refuse_another(encoder: Encoder, facts: dict[str, Any]) -> None:
     """Refuse an encoder whose weights or preprocessing are not those that a model was fitted with."""
-    new = found.facts
+    new = encoder.facts
     known = f"The model was fitted with the encoder {facts['name']} (sha256 {facts['sha256'][:12] or 'unknown'})"
     remedy = f"use that one, version {facts['version']}," if facts["version"] else "use that one,"
     for name, what in (("takes", "takes"), ("width", "has a width of"), ("sha256", "has weights of sha256")):

@@ -178,8 +178,8 @@ def names(given: Column) -> tuple[NDArray[np.int32] | None, tuple[str, ...]]:
     Where some are named and others are not, those without a name are one annotator, whose name is empty.
     """
     codes, values = encode(_as_text("annotator", given))
-    found = tuple(values.to_pylist())
-    return (None, ()) if found == ("",) else (codes, found)
+    distinct_names = tuple(values.to_pylist())
+    return (None, ()) if distinct_names == ("",) else (codes, distinct_names)
 
 
 def encode(text: Column) -> tuple[NDArray[np.int32], Any]:
