@@ -70,7 +70,7 @@ A_CSV_BYTE, A_ROW = 12, 150  # bytes of memory that a byte of CSV and a row of P
 SAMPLE = 2**20  # answers, or two for each item where that is more
 MOST_HELD_OUT = 5000  # pins the accuracy down to a point, and costs little to measure after each epoch
 LEAST_HELD_OUT = 10  # fewer say nothing, and training needs them more
-NAMED = 3  # contradictions whose lines are told
+NAMED = 3  # contradictions whose lines a message names
 
 Ints = NDArray[np.int64]
 

@@ -20,7 +20,7 @@ class Record:
     """
 
     table: str
-    settings: dict[str, object]  # everything that training was told
+    settings: dict[str, object]  # everything that training depends on
     cpu_seconds: float
     command: str
     likewise: str  # versions
