@@ -66,7 +66,7 @@ def test_a_file_that_changes_is_shown_as_it_is_now(tmp_path: Path) -> None:
 def test_a_file_that_is_gone_or_broken_is_said_without_its_folder(tmp_path: Path) -> None:
     (tmp_path / "b.png").write_bytes(b"no picture")
     items = PictureFiles(tmp_path, ["a.png", "b.png"])
-    assert (items.is_there(0), items.is_there(1)) == (False, True)
+    assert (items.exists(0), items.exists(1)) == (False, True)
     for position in (0, 1):
         with pytest.raises(ItemGone) as said:
             items.picture(position, 64)
@@ -89,7 +89,7 @@ def test_texts_are_cut_and_may_vanish(tmp_path: Path) -> None:
     items = TextItems(load_texts(tmp_path).texts)
     assert len(items.text(0) or "") == LONGEST_TEXT
     (tmp_path / "a.txt").unlink()
-    assert (items.is_there(0), items.is_there(1)) == (False, True)
+    assert (items.exists(0), items.exists(1)) == (False, True)
     with pytest.raises(ItemGone):
         items.text(0)
     with pytest.raises(ItemGone):

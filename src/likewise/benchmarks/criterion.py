@@ -207,11 +207,11 @@ def measure_cases(sizes: Sequence[tuple[int, int]] = SIZES, repeats: int | None 
 def judge(cases: Sequence[Case]) -> list[tuple[Bar, float | None, str]]:
     """Each bar with the measured ratio and the verdict."""
     ratios = {(case.criterion, case.b, case.outputs): case.ratios() for case in cases}
-    judged = []
+    verdicts = []
     for bar in BARS:
         measured = ratios.get((bar.criterion, bar.b, bar.outputs), {}).get(bar.ratio)
-        judged.append((bar, measured, bar.verdict(measured)))
-    return judged
+        verdicts.append((bar, measured, bar.verdict(measured)))
+    return verdicts
 
 
 def record(cases: Sequence[Case]) -> dict[str, object]:
@@ -228,12 +228,12 @@ def print_report(cases: Sequence[Case], console: Console) -> None:
     """The table of the cases and then the bars, without colours and lines where the output is not a terminal."""
     console.print(_table(cases, plain=not console.is_terminal))
     colours = {"pass": "green", "miss": "bold red", "not measured": "yellow"}
-    judged = judge(cases)
-    for bar, measured, verdict in judged:
+    verdicts = judge(cases)
+    for bar, measured, verdict in verdicts:
         figure = "" if measured is None else f": {_short(measured)}"
         console.print(f"[{colours[verdict]}]{verdict:<12}[/] {bar}{figure}", highlight=False, soft_wrap=True)
-    missed = sum(verdict == "miss" for _, _, verdict in judged)
-    console.print(f"{missed} of {len(judged)} bars missed.", highlight=False)
+    missed = sum(verdict == "miss" for _, _, verdict in verdicts)
+    console.print(f"{missed} of {len(verdicts)} bars missed.", highlight=False)
 
 
 def _table(cases: Sequence[Case], plain: bool) -> Table:

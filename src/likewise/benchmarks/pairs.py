@@ -83,11 +83,11 @@ def measure_alone(path: Path) -> list[Step]:
 def judge(n_answers: int, steps: Sequence[Step]) -> list[tuple[str, float, str]]:
     """Each bar with what was measured and the verdict; the bars are for ten million answers."""
     measured = (sum(step.seconds for step in steps), max(step.peak_mebibytes for step in steps))
-    judged = []
+    verdicts = []
     for (name, most), value in zip(AT_MOST.items(), measured, strict=True):
         verdict = "not measured" if n_answers < N_ANSWERS else "pass" if value <= most else "miss"
-        judged.append((f"{N_ANSWERS:,} answers, {name} at most {most:g}", round(value, 3), verdict))
-    return judged
+        verdicts.append((f"{N_ANSWERS:,} answers, {name} at most {most:g}", round(value, 3), verdict))
+    return verdicts
 
 
 def record(n_answers: int, steps: Sequence[Step]) -> dict[str, object]:

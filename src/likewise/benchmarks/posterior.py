@@ -75,7 +75,7 @@ def measure_alone(case: str, n_answers: int) -> Cost:
 
 def judge(costs: Sequence[Cost]) -> list[tuple[str, float, str]]:
     """For each case, how many times as much an answer costs among the most as among the fewest, and the verdict."""
-    judged = []
+    verdicts = []
     for case in dict.fromkeys(cost.case for cost in costs):
         few, *_, many = sorted((cost for cost in costs if cost.case == case), key=lambda cost: cost.answers)
         for name, figures in (
@@ -84,8 +84,8 @@ def judge(costs: Sequence[Cost]) -> list[tuple[str, float, str]]:
         ):
             growth = figures[1] / max(figures[0], 1e-3) * few.answers / many.answers
             bar = f"{case}, {few.answers:,} to {many.answers:,} answers, {name} an answer times at most {MORE_EACH:g}"
-            judged.append((bar, round(growth, 2), "pass" if growth <= MORE_EACH else "miss"))
-    return judged
+            verdicts.append((bar, round(growth, 2), "pass" if growth <= MORE_EACH else "miss"))
+    return verdicts
 
 
 def record(costs: Sequence[Cost]) -> dict[str, object]:

@@ -107,9 +107,9 @@ def simulate_rival(
     return Run(case, name, 0.0, chooser.seed, values[0], min(values), to_target, marked, [], [], [], None, spent)
 
 
-def measure(cases: Sequence[str], seeds: int, data: Path | None, there: Sequence[Run]) -> Iterator[Run]:
+def measure(cases: Sequence[str], seeds: int, data: Path | None, known_runs: Sequence[Run]) -> Iterator[Run]:
     """The runs that are not there yet, seed by seed, so that each seed is of all cases before the next begins."""
-    names = {(run.case, run.chooser, run.wrong, run.seed) for run in there}
+    names = {(run.case, run.chooser, run.wrong, run.seed) for run in known_runs}
     for seed in range(seeds):
         for case in cases:
             plan = PLANS[case]
@@ -181,8 +181,8 @@ def read_record(out: Path | None) -> dict[str, Any]:
     """The record that is there, if this chooser made it."""
     if out is None or not out.exists():
         return {}
-    there = read_json(out)
-    return there if isinstance(there, dict) and there.get("code") == code() else {}
+    record = read_json(out)
+    return record if isinstance(record, dict) and record.get("code") == code() else {}
 
 
 def read_run(row: dict[str, Any]) -> Run:

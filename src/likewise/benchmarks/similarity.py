@@ -121,11 +121,11 @@ def judge(comparison: Comparison) -> list[tuple[str, float, str]]:
     """Each bar with what was measured and the verdict; the bars are for one size."""
     ratios = comparison.ratios()
     right_size = (comparison.b, comparison.hidden) == (BATCH, HIDDEN)
-    judged = []
+    verdicts = []
     for name, least in AT_LEAST.items():
         verdict = "not measured" if not right_size else "pass" if ratios[name] >= least else "miss"
-        judged.append((f"({BATCH}, {HIDDEN}) plain/ours in {name} at least {least:g}", ratios[name], verdict))
-    return judged
+        verdicts.append((f"({BATCH}, {HIDDEN}) plain/ours in {name} at least {least:g}", ratios[name], verdict))
+    return verdicts
 
 
 def record(comparison: Comparison) -> dict[str, object]:

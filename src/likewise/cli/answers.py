@@ -68,8 +68,8 @@ def import_(
         before = len(opened.events())
         opened.append(events)
         added = len(opened.events()) - before
-    there = "" if added == len(events) else f"; {len(events) - added:,} were there already"
-    typer.echo(f"Added {added:,} answers to {opened.name}{there}.")
+    duplicates = "" if added == len(events) else f"; {len(events) - added:,} were there already"
+    typer.echo(f"Added {added:,} answers to {opened.name}{duplicates}.")
 
 
 def _events(pairs: Pairs, annotator: str) -> list[Event]:

@@ -46,8 +46,8 @@ def evaluate(
     truth = read_few_labels(labels)
     fit = require_fit(run)
     if fit.command == "discover" and items is None:
-        found = read_few_labels(run / "classes.csv")
-        predicted = Predicted(found.ids, found.labels, named=False)
+        saved = read_few_labels(run / "classes.csv")
+        predicted = Predicted(saved.ids, saved.labels, named=False)
     else:
         predicted = _predict(run, items_of(run, items), encoder)
     learned = _learned(run, predicted) if fit.command == "semi" and items is None else set()
@@ -102,9 +102,9 @@ def _judge(predicted: Predicted, truth: FewLabels, learned: set[int], known: lis
             f"{truth.rows.path} has none of the {n_items:,} items, its first id is {missing[0]!r}; "
             "correct the ids, or give --items."
         )
-    there = [row for row, place in enumerate(places) if place >= 0]
-    assigned = np.array([predicted.classes[places[row]] for row in there])
-    labels = np.array([truth.labels[row] for row in there])
+    rows = [row for row, place in enumerate(places) if place >= 0]
+    assigned = np.array([predicted.classes[places[row]] for row in rows])
+    labels = np.array([truth.labels[row] for row in rows])
     outputs, output = np.unique(assigned, return_inverse=True)
     classes, label = np.unique(labels, return_inverse=True)
     counts = confusion(output, label, len(outputs), len(classes))
@@ -112,9 +112,9 @@ def _judge(predicted: Predicted, truth: FewLabels, learned: set[int], known: lis
     right = accuracy(counts, matching)
     order = _in_order_of_classes(matching)
     return {
-        "items": len(there),
+        "items": len(rows),
         "accuracy": right,
-        "interval": wilson(round(right * len(there)), len(there)),
+        "interval": wilson(round(right * len(rows)), len(rows)),
         "nmi": nmi(counts),
         "ari": ari(counts),
         "accuracy_by_name": float((assigned == labels).mean()) if predicted.named else None,
@@ -124,8 +124,8 @@ def _judge(predicted: Predicted, truth: FewLabels, learned: set[int], known: lis
         "matching": [None if matching[place] < 0 else str(classes[matching[place]]) for place in order],
         "confusion": counts[order].tolist(),
         "without_prediction": {"number": len(missing), "first": missing[0] if missing else None},
-        "without_label": n_items - len(there),
-        "learned_from": sum(places[row] in learned for row in there),
+        "without_label": n_items - len(rows),
+        "learned_from": sum(places[row] in learned for row in rows),
     }
 
 

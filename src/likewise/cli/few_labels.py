@@ -58,12 +58,12 @@ def read_few_labels(path: Path) -> FewLabels:
 
 def positions(few: FewLabels, names: Sequence[str], n_items: int, remedy: str = REMEDY) -> list[int]:
     """The positions of the labelled items among all; an item that is missing is refused."""
-    found = look_up(few, names, n_items)
-    if -1 in found:
-        place = found.index(-1)
+    places = look_up(few, names, n_items)
+    if -1 in places:
+        place = places.index(-1)
         among = f"the {n_items:,} items" + (", counted from 0" if _are_counted(few, names) else "")
         raise few.refuse(place, f"the id is {few.ids[place]!r}, which is not among {among}. {remedy}")
-    return found
+    return places
 
 
 def look_up(few: FewLabels, names: Sequence[str], n_items: int) -> list[int]:
@@ -73,15 +73,15 @@ def look_up(few: FewLabels, names: Sequence[str], n_items: int) -> list[int]:
     """
     by_name = {name.strip(): place for place, name in enumerate(names)}
     counted = _are_counted(few, names)
-    found = [int(name) if counted else by_name.get(name, -1) for name in few.ids]
-    found = [position if position < n_items else -1 for position in found]
+    places = [int(name) if counted else by_name.get(name, -1) for name in few.ids]
+    places = [position if position < n_items else -1 for position in places]
     seen: set[int | str] = set()
-    for place, (name, position) in enumerate(zip(few.ids, found, strict=True)):
+    for place, (name, position) in enumerate(zip(few.ids, places, strict=True)):
         item = name if position < 0 else position
         if item in seen:
             raise few.refuse(place, f"the id {name!r} stands there twice. Keep one of the two.")
         seen.add(item)
-    return found
+    return places
 
 
 def _are_counted(few: FewLabels, names: Sequence[str]) -> bool:
@@ -107,16 +107,16 @@ def find_labels(few: FewLabels, loaded: LoadedItems, remedy: str = REMEDY) -> La
     import numpy as np
 
     n_named = len(loaded.names) or len(loaded.items)
-    found, labels = np.array(positions(few, loaded.names, n_named, remedy), dtype=np.int64), np.array(few.labels)
+    places, labels = np.array(positions(few, loaded.names, n_named, remedy), dtype=np.int64), np.array(few.labels)
     if n_named == len(loaded.items):
-        return LabelledItems(found, labels)
+        return LabelledItems(places, labels)
     readable = set(loaded.items.ids)
-    there = np.array([name in readable for name in loaded.names])
-    kept = there[found]
+    is_readable = np.array([name in readable for name in loaded.names])
+    kept = is_readable[places]
     if lost := int((~kept).sum()):
         what = "1 label of an image" if lost == 1 else f"{lost:,} labels of images"
         warnings.warn(f"Ignoring {what} that cannot be read.", stacklevel=2)
-    return LabelledItems((np.cumsum(there) - 1)[found[kept]], labels[kept])
+    return LabelledItems((np.cumsum(is_readable) - 1)[places[kept]], labels[kept])
 
 
 def _called(names: Sequence[str], rows: Rows) -> str:

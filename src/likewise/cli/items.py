@@ -49,11 +49,11 @@ class LoadedItems:
         """The items themselves, as an encoder takes them."""
         if self.unencoded is None:
             raise InputError("--fine-tune and --views are for encoders, and these items have none; leave them out.")
-        there, names = self.unencoded(), self.names
-        if len(there) == len(self.items):
-            return there
+        items, names = self.unencoded(), self.names
+        if len(items) == len(self.items):
+            return items
         place = {name: row for row, name in enumerate(names)}
-        return [there[place[name]] for name in self.items.ids]
+        return [items[place[name]] for name in self.items.ids]
 
     @property
     def X(self) -> Any:
@@ -92,8 +92,8 @@ def is_too_large(n_bytes: int) -> bool:
     """Whether this would fill more than half of the memory, with a copy for each process on this machine."""
     from likewise.storage.machine import memory
 
-    there, copies = memory(), int(os.environ.get("LOCAL_WORLD_SIZE", rank_and_size()[1]))
-    return there is not None and copies * n_bytes > MOST_OF_MEMORY * there
+    available, copies = memory(), int(os.environ.get("LOCAL_WORLD_SIZE", rank_and_size()[1]))
+    return available is not None and copies * n_bytes > MOST_OF_MEMORY * available
 
 
 def _given(items: Items, stream: ItemStream) -> LoadedItems:
@@ -195,14 +195,14 @@ def index_answers(pairs: Pairs, loaded: LoadedItems) -> Pairs:
     import numpy as np
 
     indexed = pairs.index(loaded.names or len(loaded.items))
-    there = _readable(loaded)
-    if there.all():
+    readable = _readable(loaded)
+    if readable.all():
         return indexed
-    place = np.cumsum(there) - 1
-    kept = indexed.select(there[indexed.left] & there[indexed.right])
+    place = np.cumsum(readable) - 1
+    kept = indexed.select(readable[indexed.left] & readable[indexed.right])
     counted = [(part.weight > 0) & (part.left != part.right) for part in (indexed, kept)]
     _warn_of_left_out(int(counted[0].sum() - counted[1].sum()))
-    ids = None if indexed.ids is None else indexed.ids[there]
+    ids = None if indexed.ids is None else indexed.ids[readable]
     return replace(kept, left=place[kept.left], right=place[kept.right], n_items=len(loaded.items), ids=ids)
 
 
@@ -322,9 +322,9 @@ def encoder_for(model: NetworkClassifier | SimilarityNetwork, name: str | None) 
     if model.encoder_ is None:
         raise InputError(f"The model was fitted without an encoder, and --encoder is {name}; leave --encoder out.")
     if name is None:
-        found = encoder_again(model)
-        assert found is not None
-        return found
+        encoder_of_model = encoder_again(model)
+        assert encoder_of_model is not None
+        return encoder_of_model
     loaded = Encoder(name)
     refuse_another(loaded, model.encoder_)
     return tuned(loaded, model)
@@ -332,10 +332,10 @@ def encoder_for(model: NetworkClassifier | SimilarityNetwork, name: str | None) 
 
 def check_shape(items: Items, model: NetworkClassifier, path: Path) -> Items:
     """Refuse items that the model does not take."""
-    found, wanted = tuple(items.inputs.shape[1:]), model.input_form_.shape
-    if found != wanted:
+    shape, wanted = tuple(items.inputs.shape[1:]), model.input_form_.shape
+    if shape != wanted:
         raise InputError(
-            f"{path} holds {in_words(found)}, but the model takes {in_words(wanted)}; give items like those."
+            f"{path} holds {in_words(shape)}, but the model takes {in_words(wanted)}; give items like those."
         )
     return items
 

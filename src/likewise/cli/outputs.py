@@ -47,11 +47,11 @@ def writing(path: Path, option: str) -> Iterator[None]:
 
 
 def _check_writable(path: Path, option: str) -> None:
-    there = next(folder for folder in path.absolute().parents if folder.exists())
-    if not there.is_dir():
-        raise InputError(f"{path} cannot be made, because {there} is a file; give {option} another place.")
-    if not os.access(there, os.W_OK | os.X_OK):
-        raise InputError(f"{there} cannot be written to; give {option} another place.")
+    existing = next(folder for folder in path.absolute().parents if folder.exists())
+    if not existing.is_dir():
+        raise InputError(f"{path} cannot be made, because {existing} is a file; give {option} another place.")
+    if not os.access(existing, os.W_OK | os.X_OK):
+        raise InputError(f"{existing} cannot be written to; give {option} another place.")
 
 
 DIGITS = 6  # of a probability in a CSV file

@@ -1,4 +1,4 @@
-"""Constrained clustering: one algorithm a file, one interface, from items and answers about pairs of them.
+"""Constrained clustering from items and answers about pairs of them: one algorithm per file, one interface.
 
 >>> from likewise import Pairs
 >>> pairs = Pairs.from_arrays([(0, 1), (2, 3), (0, 2)], [1, 1, 0])

@@ -152,7 +152,7 @@ def anchored(candidate: Candidate, anchors: Ints) -> Candidate:
 
 
 def aligned(posterior: Floats, like: Floats, n_fixed: int) -> Floats:
-    """The same with its new clusters in the order in which they agree best with another one; known ones stay."""
+    """The same grouping with its new clusters ordered to agree best with another one; known clusters stay."""
     order = np.arange(posterior.shape[1])
     agree = like[:, n_fixed:].T @ posterior[:, n_fixed:]
     order[n_fixed:] = n_fixed + linear_sum_assignment(-agree)[1]
@@ -162,7 +162,7 @@ def aligned(posterior: Floats, like: Floats, n_fixed: int) -> Floats:
 def judge_geometries(
     space: Space, codes: Ints, seed: int, embed: Callable[[Ints], Space] | None = None
 ) -> dict[str, float]:
-    """What each geometry is worth: log weights by how well it finds known classes (n,) that it is not told of.
+    """What each geometry is worth: log weights by how well it finds known classes (n,) without seeing them.
 
     It is the mean over several draws of classes and items, because on a handful of classes one geometry is often lucky.
     Where the space was fitted to known classes, these are more compact in it than new ones will be. Then `embed` gives

@@ -160,7 +160,7 @@ def minimise_cut(problem: ConstrainedCut, start: Floats) -> tuple[Set, float, li
 
 
 def change_sides(problem: ConstrainedCut, side: Set, value: float) -> tuple[Set, float]:
-    """The set, and its F, after single items have changed sides until none lowers F: always who lowers it most."""
+    """The set, and its F, after single items have changed sides, the one that lowers F most first, until none does."""
     sign, volume, links = np.where(side, 1.0, -1.0), problem.volume, problem.signed
     save, inside, total = links @ sign, float(volume[side].sum()), float(volume.sum())
     while True:

@@ -104,7 +104,7 @@ class Cutter(NamedTuple):
     random: np.random.RandomState
 
     def cost(self, cluster: Ints) -> float:
-        """What a cluster adds to J; gamma is 1 where it is not given."""
+        """The part of a cluster in J; gamma is 1 where it is not given."""
         inside = np.zeros(self.constraints.n_items)
         inside[cluster] = 1.0
         outside = 1 - inside

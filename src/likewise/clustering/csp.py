@@ -88,9 +88,9 @@ class CSP(ClusterMixin, BaseEstimator):  # type: ignore[misc]
         graph = neighbour_graph(items, self.neighbours, "gaussian")
         share = 2 * len(constraints) / (len(items) * (len(items) - 1))
         strictness = 0.5 + 0.4 * share if self.strictness is None else self.strictness
-        found = constrained_vectors(graph, constraints.signed, max(self.n_clusters - 1, 1), strictness, random)
-        self.costs_, self.satisfaction_, self.beta_ = found.costs, found.satisfaction, found.beta
-        self.embedding_ = found.embedding
+        solution = constrained_vectors(graph, constraints.signed, max(self.n_clusters - 1, 1), strictness, random)
+        self.costs_, self.satisfaction_, self.beta_ = solution.costs, solution.satisfaction, solution.beta
+        self.embedding_ = solution.embedding
         if self.n_clusters > 1 and not self.embedding_.shape[1]:
             raise InputError(
                 f"The answers hold all items together and leave no cut into {self.n_clusters} clusters; give some that "
@@ -152,8 +152,8 @@ def _without_constant(v: Floats, trivial: Floats, laplacian: csc_array) -> Float
     unit = trivial / np.sqrt(trivial @ trivial)
     basis, length, _ = np.linalg.svd(v - np.outer(unit, unit @ v), full_matrices=False)
     basis = basis[:, length > 1e-6]
-    found: Floats = basis @ np.linalg.eigh(basis.T @ (laplacian @ basis))[1]
-    return found
+    vectors: Floats = basis @ np.linalg.eigh(basis.T @ (laplacian @ basis))[1]
+    return vectors
 
 
 def _not_constant(v: Floats, trivial: Floats) -> NDArray[np.bool_]:

@@ -49,7 +49,7 @@ def laplacian_times(weight: Floats, i: Ints, j: Ints, items: Floats) -> Floats:
 
 
 def far_pair(items: Floats, start: int) -> tuple[int, int]:
-    """Two rows that are far apart, if not the farthest: who is farthest from the start, and who from that one.
+    """Two rows that are far apart, if not the farthest: the farthest from the start, and the farthest from that.
 
     >>> far_pair(np.array([[0.0], [5.0], [-1.0], [2.0]]), start=3)
     (1, 2)

@@ -1,4 +1,4 @@
-"""How well items hold together before anybody is asked: around means, on the unit sphere, or as neighbours in a graph.
+"""How well items hold together without answers: around means, on the unit sphere, or as neighbours in a graph.
 
     Means       F(l) = -c/2 sum_i ||x_i - mu_{l_i}||^2                        in units of the mean ||x_i - mean||^2
     Sphere      F(l) = c sum_k |sum_{i in k} x_i|                             |x_i| = 1

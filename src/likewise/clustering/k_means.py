@@ -1,4 +1,4 @@
-"""K-means: what the features say when nobody is asked.
+"""K-means: what the features say without any answer.
 
     J = sum_i ||x_i - mu_{l_i}||^2        l_i = the nearest centre, mu_h = the mean of its items, in turns
 
@@ -24,7 +24,7 @@ from likewise.pairs import Pairs
 
 
 class KMeans(ClusterMixin, BaseEstimator):  # type: ignore[misc]
-    """K-means; it takes pairs like every other method here, and does not use them.
+    """K-means; it accepts pairs like every other method, and ignores them.
 
     Attributes
     ----------

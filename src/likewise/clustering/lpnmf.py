@@ -39,7 +39,7 @@ TINY = 1e-12  # beside the mean of a matrix: a part that is 0 everywhere would s
 
 
 class LPNMF(ClusterMixin, BaseEstimator):  # type: ignore[misc]
-    """Locality preserving nonnegative matrix factorisation; it takes pairs like every other method, and uses none.
+    """Locality preserving nonnegative matrix factorisation; it accepts pairs like every other method, and ignores them.
 
     Parameters
     ----------

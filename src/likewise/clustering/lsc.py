@@ -34,7 +34,7 @@ from likewise.pairs import Pairs
 
 
 class LSC(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, BaseEstimator):  # type: ignore[misc]
-    """Landmark-based spectral clustering; it takes pairs like every other method here, and does not use them.
+    """Landmark-based spectral clustering; it accepts pairs like every other method, and ignores them.
 
     Parameters
     ----------
@@ -126,7 +126,7 @@ def landmark_spectrum(written: csr_array, n_vectors: int) -> Spectrum:
     the eigenvalue 1, too, and a solver would hide it in all of them.
     """
     mass = np.asarray(written.sum(axis=0)).ravel()
-    scale = np.divide(1.0, np.sqrt(mass), out=np.zeros_like(mass), where=mass > 0)  # a landmark may write nobody
+    scale = np.divide(1.0, np.sqrt(mass), out=np.zeros_like(mass), where=mass > 0)  # a landmark may be near no item
     scaled = written @ diags_array(scale)
     constant = np.sqrt(mass / mass.sum())  # (p,) Z D^-1/2 makes the constant vector of it
     value, vector = eigh((scaled.T @ scaled).toarray() - np.outer(constant, constant))

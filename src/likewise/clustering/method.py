@@ -48,7 +48,7 @@ class Method(Protocol):
 
 
 def warn_unless(converged: bool, method: Any, limit: str) -> None:
-    """Say so where a method was stopped by its limit, such as max_iter, before its objective stopped falling."""
+    """Warn where a limit such as max_iter stopped a method before its objective stopped falling."""
     if not converged:
         steps = getattr(method, limit)
         warnings.warn(
@@ -105,7 +105,7 @@ def is_whole(value: Any) -> bool:
 
 
 def is_number(value: Any) -> bool:
-    """A finite real number; True and False are none."""
+    """Whether a value is a finite real number; True and False are not."""
     return isinstance(value, numbers.Real) and value is not True and value is not False and math.isfinite(value)
 
 

@@ -27,7 +27,7 @@ TRIES = 8  # to lower G, before the metric is left as it is
 
 
 class Metric(NamedTuple):
-    """A, and the farthest items under it: (0, 0) where nobody asks."""
+    """A, and the farthest items under it: (0, 0) where these are not needed."""
 
     A: Floats  # (d,) or (d, d)
     farthest: tuple[int, int] = (0, 0)
@@ -84,7 +84,7 @@ def scatter_of_pairs(items: Floats, ends: Ints, weight: Floats, full: bool) -> F
 
 
 def improve(metric: Metric, spread: Scatter, items: Floats, r: float, separated: bool) -> Metric:
-    """A metric with a lower G, or the one given; where none of the items are there to learn from, the one given."""
+    """A metric with a lower G, or the one given; without items to learn from, the one given."""
     if not spread.n:
         return metric
     before, farthest = spread.cost(metric, items, r), [metric.farthest]

@@ -49,7 +49,7 @@ def neighbourhoods(constraints: Constraints) -> Ints:
 def starts(
     items: Floats, group: Ints, n_clusters: int, number: int, random: np.random.RandomState
 ) -> Iterator[tuple[Ints, Floats]]:
-    """Labels (n,) and centres (K, d) to begin with, so many times.
+    """Initial labels (n,) and centres (K, d), once for each start.
 
     First, an item begins with its neighbourhood if that was chosen, else at the nearest centre. Where there are fewer
     neighbourhoods of two or more items than clusters, items far from all centres are drawn for the rest, with
@@ -73,7 +73,7 @@ def starts(
 
 
 def _draw(items: Floats, centres: Floats, n_clusters: int, random: np.random.RandomState) -> Floats:
-    """(K, d) The centres constraints, and items drawn for the rest."""
+    """(K, d) The centres given, and items drawn for the rest."""
     n_candidates = 2 + int(np.log(n_clusters))
     while len(centres) < n_clusters:
         apart = _to_nearest(items, centres) if len(centres) else np.ones(len(items))
@@ -127,7 +127,7 @@ class Neighbourhoods:
 
 
 def reassign(cost: Floats, labels: Ints, links: csr_array, pull: Pull, together: Neighbourhoods | None = None) -> Ints:
-    """(n,) Labels from which no move gains; `cost` (n, K), of the labels constraints, is kept true in place.
+    """(n,) Labels from which no move gains; `cost` (n, K), of the labels given, is kept true in place.
 
     A block is the part of a group that is in one cluster. Who gains most goes first, and looks again before moving.
     """

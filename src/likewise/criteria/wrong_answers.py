@@ -181,5 +181,5 @@ def volume(logits: Tensor) -> Tensor:
     """
     f = logits.softmax(1)
     gram = f.T @ f / len(f) + RIDGE * torch.eye(f.shape[1], dtype=f.dtype, device=f.device)
-    found: Tensor = torch.linalg.slogdet(gram).logabsdet
-    return found
+    volume: Tensor = torch.linalg.slogdet(gram).logabsdet
+    return volume

@@ -243,14 +243,14 @@ def _files(
     folder: Path, suffixes: frozenset[str], within: str = "", above: frozenset[Path] = frozenset()
 ) -> Iterator[str]:
     """Names relative to the outermost folder: a million of them fit into memory, and as many Paths hardly do."""
-    here = folder.resolve()
-    if here in above:  # a link back to a folder that we are inside of
+    resolved = folder.resolve()
+    if resolved in above:  # a link back to a folder that we are inside of
         return
     with os.scandir(folder) as entries:
         listing = sorted((entry.name, entry.is_dir()) for entry in entries if not entry.name.startswith("."))
     for name, is_folder in listing:
         if is_folder:
-            yield from _files(folder / name, suffixes, f"{within}{name}/", above | {here})
+            yield from _files(folder / name, suffixes, f"{within}{name}/", above | {resolved})
         elif PurePath(name).suffix.lower() in suffixes:
             yield within + name
 

@@ -179,8 +179,8 @@ def _open(folder: Path) -> tuple[Items, dict[str, Any]]:
     about = _about(folder)
     table = pyarrow.parquet.read_table(folder / "items.parquet")
     labels = torch.from_numpy(table["label"].to_numpy().copy())
-    there = "id" in table.column_names
-    ids = tuple(name.decode(errors="surrogateescape") for name in table["id"].to_pylist()) if there else ()
+    has_ids = "id" in table.column_names
+    ids = tuple(name.decode(errors="surrogateescape") for name in table["id"].to_pylist()) if has_ids else ()
     inputs = cast(Tensor, ArrayOnDisk(folder / "inputs.npy", len(labels)))  # as far as batches and predictions go
     return Items(inputs, labels, tuple(about["class_names"]), ids, tuple(about["columns"])), about
 
@@ -196,8 +196,8 @@ def _about(folder: Path) -> dict[str, Any]:
 
 
 def _check_room(n_bytes: int, folder: Path) -> None:
-    there = next(place for place in (folder, *folder.absolute().parents) if place.exists())
-    free = shutil.disk_usage(there).free
+    existing = next(place for place in (folder, *folder.absolute().parents) if place.exists())
+    free = shutil.disk_usage(existing).free
     if n_bytes > free:
         raise InputError(
             f"The items take {n_bytes / 1e9:.1f} GB on disk, and {free / 1e9:.1f} GB are free for {folder}; give a "

@@ -94,7 +94,7 @@ def is_first_to_tell() -> bool:
         return True
     try:
         return bool(distributed.distributed_c10d._get_default_store().add("told", 1) == 1)
-    except RuntimeError:  # the first process, which kept the count, is gone, and who started it has been told
+    except RuntimeError:  # the first process, which kept the count, is gone, and its launcher knows
         return False
 
 

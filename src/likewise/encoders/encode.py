@@ -115,7 +115,7 @@ def _in_threads(call: Callable[[int], Any], n: int, ahead: int) -> Iterator[tupl
             while pending:
                 first, future = pending.popleft()
                 yield first, future.result()
-        finally:  # after an error nobody waits for what was not begun
+        finally:  # after an error, cancel what was not begun
             for _, future in pending:
                 future.cancel()
 

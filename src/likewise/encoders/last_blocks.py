@@ -96,9 +96,9 @@ def with_weights(pretrained: Pretrained, weights: Weights) -> Pretrained:
     assert pretrained.network is not None
     assert pretrained.with_network is not None
     network = copy.deepcopy(pretrained.network)
-    there = network.state_dict()
+    state = network.state_dict()
     for name, value in weights.items():
-        if name not in there or there[name].shape != value.shape:
+        if name not in state or state[name].shape != value.shape:
             raise InputError(
                 f"The fine-tuned weights do not fit the encoder {pretrained.name}: {name} is not one of its weights; "
                 "fit again."

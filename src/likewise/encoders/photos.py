@@ -149,7 +149,7 @@ def photo_encoder(
     except Exception as error:  # a network of somebody else's raises whatever it likes
         reason = (str(error) or type(error).__name__).splitlines()[0]
         raise InputError(f"{name} cannot take photos of {form.size} x {form.size} pixels: {reason}") from error
-    made: Pretrained = Pretrained(
+    encoder: Pretrained = Pretrained(
         name=name,
         takes="photos",
         version=version,
@@ -168,10 +168,10 @@ def photo_encoder(
             accelerate=accelerate,
         ),
         view=lambda number: replace(
-            made, prepare=partial(form.prepare, view=number), preprocessing=form.facts | {"view": number}
+            encoder, prepare=partial(form.prepare, view=number), preprocessing=form.facts | {"view": number}
         ),
     )
-    return made
+    return encoder
 
 
 def checked_width(name: str, features: Tensor) -> int:

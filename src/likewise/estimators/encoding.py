@@ -130,17 +130,17 @@ def _choose(estimator: Encoding, X: Any, drawings: bool) -> Encoder | None:
     return None
 
 
-def refuse_another(found: Encoder, facts: dict[str, Any]) -> None:
+def refuse_another(encoder: Encoder, facts: dict[str, Any]) -> None:
     """Refuse an encoder whose weights or preprocessing are not those that a model was fitted with."""
-    here = found.facts
+    new = encoder.facts
     known = f"The model was fitted with the encoder {facts['name']} (sha256 {facts['sha256'][:12] or 'unknown'})"
     remedy = f"use that one, version {facts['version']}," if facts["version"] else "use that one,"
     for name, what in (("takes", "takes"), ("width", "has a width of"), ("sha256", "has weights of sha256")):
-        if here[name] != facts[name] and not (name == "width" and not here[name]):
-            value = here[name][:12] if name == "sha256" else here[name]
-            raise InputError(f"{known}, and {here['name']} {what} {value or 'unknown'}; {remedy} or fit again.")
-    if here["preprocessing"] != facts["preprocessing"]:
-        raise InputError(f"{known}, and {here['name']} prepares its items otherwise; {remedy} or fit again.")
+        if new[name] != facts[name] and not (name == "width" and not new[name]):
+            value = new[name][:12] if name == "sha256" else new[name]
+            raise InputError(f"{known}, and {new['name']} {what} {value or 'unknown'}; {remedy} or fit again.")
+    if new["preprocessing"] != facts["preprocessing"]:
+        raise InputError(f"{known}, and {new['name']} prepares its items otherwise; {remedy} or fit again.")
 
 
 def features_of(encoder: Encoder, X: Any) -> Any:

@@ -43,12 +43,12 @@ if TYPE_CHECKING:
 def asked_outputs(n_classes: int | None, labels: NDArray[Any] | None) -> int | None:
     """As many as are asked for, or as there are classes in the labels; None: that is to be estimated."""
     if labels is not None:
-        there = len(np.unique(labels))
-        if there < 2:
+        n_in_y = len(np.unique(labels))
+        if n_in_y < 2:
             raise InputError("y holds one class; at least two are needed, for nothing is different.")
-        if n_classes is not None and n_classes < there:
-            raise InputError(f"n_classes is {n_classes}, but y holds {there} classes; give {there} or more.")
-        n_classes = n_classes or there
+        if n_classes is not None and n_classes < n_in_y:
+            raise InputError(f"n_classes is {n_classes}, but y holds {n_in_y} classes; give {n_in_y} or more.")
+        n_classes = n_classes or n_in_y
     if n_classes is not None and n_classes < 2:
         raise InputError(f"n_classes must be 2 or more, or None to be estimated, got {n_classes}.")
     return None if n_classes is None else int(n_classes)

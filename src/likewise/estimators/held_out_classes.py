@@ -119,9 +119,9 @@ def piles_to_count(codes: Whole, seed: int, group: Whole | None = None) -> list[
     for some, share_of_items in chosen:
         rows = np.flatnonzero(np.isin(codes, some))
         rows = np.sort(random.permutation(rows)[: max(2, round(share_of_items * len(rows)))])
-        there = len(np.unique(codes[rows]))
-        if 2 <= there < len(rows) / 2:
-            piles.append((rows, there))
+        n_classes = len(np.unique(codes[rows]))
+        if 2 <= n_classes < len(rows) / 2:
+            piles.append((rows, n_classes))
     return piles
 
 

@@ -33,9 +33,9 @@ class Naming:
 
     def probabilities(self, logits: Tensor) -> NDArray[np.float32]:
         """(n, classes) The softmax over the outputs in use; 0 for a class without one."""
-        found = self.columns >= 0
+        used = self.columns >= 0
         probabilities = np.zeros((len(logits), len(self.classes)), dtype=np.float32)
-        probabilities[:, found] = logits[:, self.columns[found]].softmax(1).numpy()
+        probabilities[:, used] = logits[:, self.columns[used]].softmax(1).numpy()
         return probabilities
 
 

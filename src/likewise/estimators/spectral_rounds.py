@@ -126,8 +126,8 @@ def _spread(z: NDArray[np.float32], rows: NDArray[np.int64], partition: NDArray[
     """The clusters of some rows for all: an item without one goes to the nearest mean."""
     if len(rows) == len(z):
         return partition
-    there = np.unique(partition)
-    means = np.stack([z[rows[partition == k]].mean(0) for k in there])
-    nearest: NDArray[np.int64] = there[(z @ means.T - (means**2).sum(1) / 2).argmax(1)]
+    used = np.unique(partition)
+    means = np.stack([z[rows[partition == k]].mean(0) for k in used])
+    nearest: NDArray[np.int64] = used[(z @ means.T - (means**2).sum(1) / 2).argmax(1)]
     nearest[rows] = partition
     return nearest

@@ -131,11 +131,11 @@ def number_by_silhouette(points: ArrayLike, largest: int) -> NumberOfClasses:
     tree = linkage(values, "ward")
     finest = fcluster(tree, largest, "maxclust") - 1
     apart = cdist(values, values)
-    there = np.unique(finest)
-    sums = np.stack([apart[:, finest == k].sum(1) for k in there], 1)  # (n, clusters)
-    label = np.searchsorted(there, finest)
-    scores: dict[int, Floats] = {len(there): _silhouettes(sums, label)}
-    for k in range(len(there) - 1, 1, -1):
+    clusters = np.unique(finest)
+    sums = np.stack([apart[:, finest == k].sum(1) for k in clusters], 1)  # (n, clusters)
+    label = np.searchsorted(clusters, finest)
+    scores: dict[int, Floats] = {len(clusters): _silhouettes(sums, label)}
+    for k in range(len(clusters) - 1, 1, -1):
         coarser = np.unique(fcluster(tree, k, "maxclust"), return_inverse=True)[1]
         n_coarser = int(coarser.max()) + 1
         parent = np.zeros(sums.shape[1], dtype=np.int64)

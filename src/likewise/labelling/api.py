@@ -93,18 +93,18 @@ class _Computed:
 
 
 def labelling_of(request: Request) -> Labelling:
-    here: Labelling = request.app.state.labelling
-    return here
+    labelling: Labelling = request.app.state.labelling
+    return labelling
 
 
-Here = Annotated[Labelling, Depends(labelling_of)]
+CurrentLabelling = Annotated[Labelling, Depends(labelling_of)]
 
 
-def person_of(request: Request, here: Here) -> str:
-    person = here.door.by_cookie(request.cookies.get(here.door.cookie_name, ""))
+def person_of(request: Request, labelling: CurrentLabelling) -> str:
+    person = labelling.door.by_cookie(request.cookies.get(labelling.door.cookie_name, ""))
     if person is None:
         raise HTTPException(401, UNKNOWN)
-    if not here.requests.spend(person):
+    if not labelling.requests.spend(person):
         raise HTTPException(429, "These are too many requests at once; wait a moment.")
     return person
 
@@ -119,8 +119,8 @@ router = APIRouter(prefix="/api", responses=MISTAKES, dependencies=[Depends(know
 
 
 @router.get("/session")
-def get_session(here: Here, person: Person) -> messages.Session:
-    session = here.session
+def get_session(labelling: CurrentLabelling, person: Person) -> messages.Session:
+    session = labelling.session
     return messages.Session(
         annotator=person,
         items=len(session.names),
@@ -132,34 +132,34 @@ def get_session(here: Here, person: Person) -> messages.Session:
 
 
 @router.get("/question")
-def get_question(here: Here, person: Person, mode: messages.Mode = "pair") -> messages.Asked:
-    session = here.session
+def get_question(labelling: CurrentLabelling, person: Person, mode: messages.Mode = "pair") -> messages.Asked:
+    session = labelling.session
     with session.lock:
         asking = session.ask(person, mode)
         return messages.Asked(question=Renderer(session).question(asking), done=session.chooser.done)
 
 
 @router.post("/answers")
-def post_answers(here: Here, person: Person, sent: messages.Answers) -> messages.Saved:
-    session, new = here.session, [_event(here, person, answer) for answer in sent.answers]
+def post_answers(labelling: CurrentLabelling, person: Person, sent: messages.Answers) -> messages.Saved:
+    session, new = labelling.session, [_event(labelling, person, answer) for answer in sent.answers]
     with session.lock:
         session.save(person, new)
         asking = None if sent.mode is None else session.ask(person, sent.mode)
         shown = Renderer(session)
         return messages.Saved(
             saved=[answer.id for answer in sent.answers],
-            progress=here.progress(person, 0 if sent.mode is None else QUICK),  # who asks nothing shows no groups
+            progress=labelling.progress(person, 0 if sent.mode is None else QUICK),  # who asks nothing shows no groups
             question=shown.question(asking),
         )
 
 
-def _event(here: Labelling, person: str, sent: messages.Answer) -> Event:
+def _event(labelling: Labelling, person: str, sent: messages.Answer) -> Event:
     answer_of: dict[int | None, Answer] = {1: "same", 0: "different", None: "not sure"}
     return Event(
         id=str(sent.id),
         annotator=person,
-        left=here.session.names[here.position_of(sent.left)],
-        right=here.session.names[here.position_of(sent.right)],
+        left=labelling.session.names[labelling.position_of(sent.left)],
+        right=labelling.session.names[labelling.position_of(sent.right)],
         answer="withdrawn" if sent.withdraw else answer_of[sent.answer],
         latency=sent.latency,
         why=sent.kind,
@@ -169,9 +169,9 @@ def _event(here: Labelling, person: str, sent: messages.Answer) -> Event:
 
 
 @router.get("/history")
-def get_history(here: Here, person: Person, limit: Limit = 60) -> messages.History:
+def get_history(labelling: CurrentLabelling, person: Person, limit: Limit = 60) -> messages.History:
     """This person's answers in force, the last one first."""
-    session = here.session
+    session = labelling.session
     with session.lock:
         own = [given[person] for given in session.answers.values() if person in given]
         shown = Renderer(session)
@@ -180,15 +180,15 @@ def get_history(here: Here, person: Person, limit: Limit = 60) -> messages.Histo
 
 
 @router.get("/progress")
-def get_progress(here: Here, person: Person) -> messages.Progress:
-    with here.session.lock:
-        here.session.catch_up()
-        return here.progress(person)
+def get_progress(labelling: CurrentLabelling, person: Person) -> messages.Progress:
+    with labelling.session.lock:
+        labelling.session.catch_up()
+        return labelling.progress(person)
 
 
 @router.get("/items/{item}")
-def get_item(here: Here, person: Person, item: ItemId) -> messages.Item:
-    return Renderer(here.session).item(here.position_of(item))
+def get_item(labelling: CurrentLabelling, person: Person, item: ItemId) -> messages.Item:
+    return Renderer(labelling.session).item(labelling.position_of(item))
 
 
 @router.get(
@@ -196,33 +196,35 @@ def get_item(here: Here, person: Person, item: ItemId) -> messages.Item:
     response_class=Response,
     responses={200: {"content": {"image/jpeg": {}, "image/png": {}}}},
 )
-def get_image(here: Here, person: Person, item: ItemId, width: Width = 512) -> Response:
-    content, kind = here.session.items.picture(here.position_of(item), width)
+def get_image(labelling: CurrentLabelling, person: Person, item: ItemId, width: Width = 512) -> Response:
+    content, kind = labelling.session.items.picture(labelling.position_of(item), width)
     return Response(content, media_type=kind, headers={"cache-control": "private, max-age=3600"})
 
 
 @router.post("/groups/merge")
-def merge_groups(here: Here, person: Person, both: messages.Merge) -> messages.Questions:
+def merge_groups(labelling: CurrentLabelling, person: Person, both: messages.Merge) -> messages.Questions:
     """The pairs that tell whether two groups are one."""
     if both.a == both.b:
         raise HTTPException(422, "A group cannot be merged with itself; give two.")
-    session = here.session
+    session = labelling.session
     with session.lock:
-        pairs = pairs_between(here.group(both.a), here.group(both.b))
+        pairs = pairs_between(labelling.group(both.a), labelling.group(both.b))
         shown, asking = Renderer(session), session.ask_about(person, pairs, MERGE, "join")
         return messages.Questions(questions=[shown.pair(each) for each in asking])
 
 
 @router.get("/groups/{group}")
-def get_group(here: Here, person: Person, group: GroupId, limit: Limit = 60) -> messages.Members:
-    with here.session.lock:
-        there = here.group(group)
-        items = Renderer(here.session).items(there.members[:limit].tolist())
-        return messages.Members(id=there.id, name=there.name, items=items)
+def get_group(labelling: CurrentLabelling, person: Person, group: GroupId, limit: Limit = 60) -> messages.Members:
+    with labelling.session.lock:
+        now = labelling.group(group)
+        items = Renderer(labelling.session).items(now.members[:limit].tolist())
+        return messages.Members(id=now.id, name=now.name, items=items)
 
 
 @router.post("/groups/{group}")
-def change_group(here: Here, person: Person, group: GroupId, change: messages.GroupChange) -> messages.Progress:
+def change_group(
+    labelling: CurrentLabelling, person: Person, group: GroupId, change: messages.GroupChange
+) -> messages.Progress:
     changes: dict[Literal["name", "pure", "finished"], str] = {}
     if change.name is not None:
         changes["name"] = change.name.strip()
@@ -230,16 +232,16 @@ def change_group(here: Here, person: Person, group: GroupId, change: messages.Gr
         changes["pure"] = str(int(change.pure))
     if change.finished is not None:
         changes["finished"] = str(int(change.finished))
-    with here.session.lock:
-        mark_group(here.session, person, here.group(group), changes)
-        return here.progress(person)
+    with labelling.session.lock:
+        mark_group(labelling.session, person, labelling.group(group), changes)
+        return labelling.progress(person)
 
 
 @router.get("/contradictions")
-def get_contradictions(here: Here, person: Person) -> messages.Contradictions:
+def get_contradictions(labelling: CurrentLabelling, person: Person) -> messages.Contradictions:
     """The answers that are least likely right, and that this person has not looked at again."""
-    with here.session.lock:
-        return messages.Contradictions(answers=[*_suspects(here.session, person)])
+    with labelling.session.lock:
+        return messages.Contradictions(answers=[*_suspects(labelling.session, person)])
 
 
 def _suspects(session: LabellingSession, person: str) -> Iterator[messages.Suspect]:
@@ -272,13 +274,13 @@ def _was_reviewed(event: Event) -> bool:
 
 
 @router.post("/learn")
-def post_learn(here: Here, person: Person) -> messages.Learning:
+def post_learn(labelling: CurrentLabelling, person: Person) -> messages.Learning:
     """Learn from the answers so far, as `likewise fit` does, unless that is under way."""
-    here.learner.start(here.session.store)
-    return get_learn(here, person)
+    labelling.learner.start(labelling.session.store)
+    return get_learn(labelling, person)
 
 
 @router.get("/learn")
-def get_learn(here: Here, person: Person) -> messages.Learning:
-    learner = here.learner
+def get_learn(labelling: CurrentLabelling, person: Person) -> messages.Learning:
+    learner = labelling.learner
     return messages.Learning(state=learner.state, line=learner.line, report=learner.report is not None)

@@ -18,7 +18,7 @@ from starlette.exceptions import HTTPException
 
 from likewise import __version__
 from likewise.errors import InputError
-from likewise.labelling.api import Here, Labelling, Person, router
+from likewise.labelling.api import CurrentLabelling, Labelling, Person, router
 from likewise.labelling.gate import Gate
 from likewise.labelling.session import Refusal
 from likewise.labelling.shown_items import ItemGone
@@ -52,20 +52,25 @@ def create_app(labelling: Labelling, *, names: Collection[str] = ()) -> FastAPI:
     return app
 
 
-def get_page(request: Request, here: Here, token: str | None = None) -> Response:
+def get_page(request: Request, labelling: CurrentLabelling, token: str | None = None) -> Response:
     """The page; a token in its address is exchanged for a cookie."""
     if token is None:
         return _file("index.html")
     caller = request.client.host if request.client else ""
-    if not here.guesses.spend(caller):
+    if not labelling.guesses.spend(caller):
         raise HTTPException(429, "These are too many wrong tokens; wait a minute.")
-    person = here.door.by_token(token)
+    person = labelling.door.by_token(token)
     if person is None:
         raise HTTPException(403, WRONG)
-    here.guesses.give_back(caller)
+    labelling.guesses.give_back(caller)
     answer = RedirectResponse("/", status_code=303)
     answer.set_cookie(
-        here.door.cookie_name, here.door.cookie(person), max_age=YEAR, httponly=True, samesite="strict", path="/"
+        labelling.door.cookie_name,
+        labelling.door.cookie(person),
+        max_age=YEAR,
+        httponly=True,
+        samesite="strict",
+        path="/",
     )
     return answer
 
@@ -82,11 +87,11 @@ def _file(name: str) -> Response:
     return FileResponse(PAGE / name, media_type=kind, headers={"cache-control": "no-cache"})
 
 
-def get_report(here: Here, person: Person) -> Response:
+def get_report(labelling: CurrentLabelling, person: Person) -> Response:
     """The report of the model that was learned last."""
-    if here.learner.report is None or not here.learner.report.exists():
+    if labelling.learner.report is None or not labelling.learner.report.exists():
         raise HTTPException(404, "Nothing has been learned yet; press learn first.")
-    return FileResponse(here.learner.report, media_type="text/html", headers={"cache-control": "no-store"})
+    return FileResponse(labelling.learner.report, media_type="text/html", headers={"cache-control": "no-store"})
 
 
 def _answer_with(status: int | None) -> Any:

@@ -121,7 +121,7 @@ class LabellingSession:
         """The event with what the server knows: what it supersedes, and why it was asked."""
         if event.id in self.log:
             return event
-        there = self.answer_of(person, self._pair(event))
+        earlier = self.answer_of(person, self._pair(event))
         if event.supersedes is not None:
             target = self.log.get(event.supersedes)
             if target is None or target.pair != event.pair:
@@ -132,7 +132,7 @@ class LabellingSession:
         return replace(
             event,
             why=event.why if asked is None else asked.kind,
-            supersedes=event.supersedes or (None if there is None else there.id),
+            supersedes=event.supersedes or (None if earlier is None else earlier.id),
         )
 
     def _pair(self, event: Event) -> Pair:
@@ -190,7 +190,7 @@ class LabellingSession:
             asking = [
                 Asking(Asked("pair", (i,), (j,), why, kind))
                 for i, j in pairs
-                if self.answer_of(person, ordered(i, j)) is None and self._are_there((i, j))
+                if self.answer_of(person, ordered(i, j)) is None and self._exist((i, j))
             ]
             for each in asking:
                 self._remember(person, each)
@@ -211,13 +211,13 @@ class LabellingSession:
         """Whether a question can be shown still: not answered, not leased to another, and its items are there."""
         if asked.mode != "pair":
             answered = any(self.answer_of(person, pair) is not None for pair in asked.pairs)
-            return not answered and self._are_there((*asked.first, *asked.others))
+            return not answered and self._exist((*asked.first, *asked.others))
         (pair,) = asked.pairs
         return (
             self.answer_of(person, pair) is None
             and pair not in self.leases.of_others(person)
             and (not self.answers.get(pair) or self._is_for_two(pair))
-            and self._are_there(pair)
+            and self._exist(pair)
             and not self._are_finished(pair)
         )
 
@@ -233,8 +233,8 @@ class LabellingSession:
         return self._second_opinion(person) or self._pair_from(self.chooser.next, person)
 
     def _screen(self, mode: Mode, first: Sequence[int], others: Sequence[int]) -> Asked | None:
-        there = [int(each) for each in first if self._are_there((int(each),))]
-        rest = tuple(int(each) for each in others if self._are_there((int(each),)))
+        there = [int(each) for each in first if self._exist((int(each),))]
+        rest = tuple(int(each) for each in others if self._exist((int(each),)))
         return Asked(mode, tuple(there), rest, self.chooser.why, mode) if there and rest else None
 
     def _pair_from(self, choose: Callable[[set[Pair]], tuple[int, int] | None], person: str) -> Asked | None:
@@ -245,7 +245,7 @@ class LabellingSession:
             pair = choose(exclude)
             if pair is None:
                 return None
-            if self._are_there(pair):
+            if self._exist(pair):
                 return Asked("pair", (pair[0],), (pair[1],), self.chooser.why, self.chooser.kind)
             exclude = exclude | {ordered(*pair)}
         return None
@@ -285,7 +285,7 @@ class LabellingSession:
         others = self.leases.of_others(person)
         for pair, given in self.answers.items():
             alone = len(given) == 1 and person not in given
-            if alone and pair not in others and self._is_for_two(pair) and self._are_there(pair):
+            if alone and pair not in others and self._is_for_two(pair) and self._exist(pair):
                 (event,) = given.values()
                 return Asked("pair", (pair[0],), (pair[1],), SECOND, event.why or "verify")
         return None
@@ -321,5 +321,5 @@ class LabellingSession:
                 *([item for item, marked in groups.items() if marked.get(what) == "1"] for what in ("pure", "finished"))
             )
 
-    def _are_there(self, positions: Sequence[int]) -> bool:
-        return all(self.items.is_there(each) for each in positions)
+    def _exist(self, positions: Sequence[int]) -> bool:
+        return all(self.items.exists(each) for each in positions)

@@ -41,7 +41,7 @@ class ShownItems(Protocol):
         """The picture and its media type."""
         ...
 
-    def is_there(self, position: int) -> bool: ...
+    def exists(self, position: int) -> bool: ...
 
 
 def opaque_ids(names: Sequence[str]) -> list[str]:
@@ -73,7 +73,7 @@ class PictureFiles:
     def fields(self, position: int) -> dict[str, float | str] | None:
         return None
 
-    def is_there(self, position: int) -> bool:
+    def exists(self, position: int) -> bool:
         return (self.folder / self.names[position]).is_file()
 
     def picture(self, position: int, width: int) -> tuple[bytes, str]:
@@ -105,7 +105,7 @@ class PictureArray:
     def fields(self, position: int) -> dict[str, float | str] | None:
         return None
 
-    def is_there(self, position: int) -> bool:
+    def exists(self, position: int) -> bool:
         return True
 
     def picture(self, position: int, width: int) -> tuple[bytes, str]:
@@ -141,7 +141,7 @@ class TextItems:
     def fields(self, position: int) -> dict[str, float | str] | None:
         return None
 
-    def is_there(self, position: int) -> bool:
+    def exists(self, position: int) -> bool:
         try:
             return self.text(position) is not None
         except ItemGone:
@@ -173,7 +173,7 @@ class Rows:
             shown["more"] = f"{len(self.values[position]) - MOST_FIELDS:,} columns"
         return shown
 
-    def is_there(self, position: int) -> bool:
+    def exists(self, position: int) -> bool:
         return True
 
     def picture(self, position: int, width: int) -> tuple[bytes, str]:

@@ -127,7 +127,7 @@ class SharedMap:
             rows -= self.means[:, None]
             self.products = [(share @ (rows[i] * rows[j]))[0] for i, j in ((0, 0), (0, 1), (1, 1))]  # each (C,)
         self.a, self.b = (_quarters(each) if block.pool else each for each in (a, b))
-        self.mapped = torch.empty_like(self.a)  # of the point at hand; to make it anew takes longer than to fill it
+        self.mapped = torch.empty_like(self.a)  # of the current point; to allocate it anew takes longer than to fill it
 
     def at(self, beta: float, point: Weights) -> Tensor:
         """What the block gives at a point of the row."""

@@ -100,5 +100,5 @@ def random_direction(weights: Weights, seed: int, which: int = 0, biases: Biases
     return direction
 
 
-def _difference(there: Weights, here: Weights) -> dict[str, Tensor]:
-    return {name: there[name] - here[name] for name in here}
+def _difference(to: Weights, origin: Weights) -> dict[str, Tensor]:
+    return {name: to[name] - origin[name] for name in origin}

@@ -98,8 +98,8 @@ def finite_range(values: ArrayLike) -> tuple[float, float]:
     (0.5, 2.0)
     """
     array = np.asarray(values)
-    there = array[np.isfinite(array)]
-    return (float(there.min()), float(there.max())) if there.size else (float("nan"), float("nan"))
+    finite = array[np.isfinite(array)]
+    return (float(finite.min()), float(finite.max())) if finite.size else (float("nan"), float("nan"))
 
 
 def rank_correlation(first: ArrayLike, second: ArrayLike) -> float:

@@ -142,8 +142,8 @@ class SimilarityModule(nn.Module):
         out = u.new_empty(len(pairs))
         for start in range(0, len(pairs), rows):
             i, j = pairs[start : start + rows].T
-            there, back = (self._calibrated(self.head.aligned(u[a], v[b])) for a, b in ((i, j), (j, i)))
-            out[start : start + rows] = (there + back) / 2
+            forth, back = (self._calibrated(self.head.aligned(u[a], v[b])) for a, b in ((i, j), (j, i)))
+            out[start : start + rows] = (forth + back) / 2
         return out
 
     def halves(self, left: Tensor, right: Tensor | None = None) -> tuple[Tensor, Tensor]:
@@ -154,11 +154,11 @@ class SimilarityModule(nn.Module):
         first, second = (torch.stack(each) for each in zip(*views, strict=True))
         return self.head.mean(first), self.head.mean(second)
 
-    def _blocks(self, there: tuple[Tensor, Tensor], back: tuple[Tensor, Tensor] | None, rows: int) -> Iterator[Tensor]:
+    def _blocks(self, forth: tuple[Tensor, Tensor], back: tuple[Tensor, Tensor] | None, rows: int) -> Iterator[Tensor]:
         """Rows of probabilities from the halves of left and right, as first and second of a pair and the other way."""
-        for start in range(0, len(there[0]), rows):
+        for start in range(0, len(forth[0]), rows):
             with torch.no_grad():
-                block = self._probability(there[0][start : start + rows], there[1])
+                block = self._probability(forth[0][start : start + rows], forth[1])
                 if back is not None:  # u_i + v_j is the same sum whichever item comes first
                     block += self._probability(back[0][start : start + rows], back[1])
                     block /= 2

@@ -104,8 +104,8 @@ class Closure:
         """What is known of a batch of b items: the place of each among its u components, (b,), and which of these are
         different, (u, u).
         """
-        there, place = np.unique(self.component[np.asarray(index, dtype=np.int64)], return_inverse=True)
-        return place, self._different_among(there)
+        present, place = np.unique(self.component[np.asarray(index, dtype=np.int64)], return_inverse=True)
+        return place, self._different_among(present)
 
     def answers_about(self, i: ArrayLike, j: ArrayLike) -> NDArray[np.float32]:
         """What is known of the pairs (i, j), one by one: 1 same, 0 different, NaN unknown."""
@@ -114,34 +114,34 @@ class Closure:
         unknown = np.where(self._are_different(a, b), np.float32(0), np.float32(np.nan))
         return np.where(a == b, np.float32(1), unknown)
 
-    def _different_among(self, there: Ints) -> NDArray[np.bool_]:
+    def _different_among(self, present: Ints) -> NDArray[np.bool_]:
         """(u, u) Which of u components, sorted, are different.
 
         A component with few differences has them all looked through; one with many is asked about each of the others.
         """
-        u = len(there)
+        u = len(present)
         known = np.zeros((u, u), dtype=np.bool_)
-        starts, counts = self._starts[there], self._starts[there + 1] - self._starts[there]
+        starts, counts = self._starts[present], self._starts[present + 1] - self._starts[present]
         few = np.flatnonzero(counts <= u)
         row, counts = np.repeat(few, counts[few]), counts[few]
         offset = np.arange(len(row)) - np.repeat(np.cumsum(counts) - counts, counts)
         other = self.different_keys[starts[row] + offset] % self.n_components
-        column = np.searchsorted(there, other)
-        hit = np.append(there, -1)[column] == other
+        column = np.searchsorted(present, other)
+        hit = np.append(present, -1)[column] == other
         row, column = row[hit], column[hit]
         known[row, column] = known[column, row] = True
         many = np.setdiff1d(np.arange(u), few)
-        known[many] = self._are_different(there[many, None], there)
+        known[many] = self._are_different(present[many, None], present)
         known[:, many] = known[many].T
         return known
 
     def _are_different(self, a: Ints, b: Ints) -> NDArray[np.bool_]:
         """Of components, one by one."""
-        wanted, there = pair_keys(a, b, self.n_components), self.different_keys
-        if not len(there):
+        wanted, keys = pair_keys(a, b, self.n_components), self.different_keys
+        if not len(keys):
             return np.zeros(wanted.shape, dtype=np.bool_)
-        place = np.searchsorted(there, wanted).clip(max=len(there) - 1)
-        return np.asarray(there[place] == wanted)
+        place = np.searchsorted(keys, wanted).clip(max=len(keys) - 1)
+        return np.asarray(keys[place] == wanted)
 
     @cached_property
     def _starts(self) -> Ints:

@@ -147,8 +147,8 @@ def answers(given: Column, source: Source) -> Floats:
     minus = values == -1
     row, other = _first(minus, codes), _first(~minus & (values != 1) & ~is_word, codes)
     if row is not None and other is not None:
-        there = f"{source.unit} {source.lines[other]} has {given[other]}"
-        raise InputError(f"{source.place(row)}: same is -1, but {there}. {REMEDIES['same']}")
+        clash = f"{source.unit} {source.lines[other]} has {given[other]}"
+        raise InputError(f"{source.place(row)}: same is -1, but {clash}. {REMEDIES['same']}")
     same = np.where(minus, 0, values).astype(np.float32)
     return same if codes is None else same[codes]
 
@@ -178,8 +178,8 @@ def names(given: Column) -> tuple[NDArray[np.int32] | None, tuple[str, ...]]:
     Where some are named and others are not, those without a name are one annotator, whose name is empty.
     """
     codes, values = encode(_as_text("annotator", given))
-    found = tuple(values.to_pylist())
-    return (None, ()) if found == ("",) else (codes, found)
+    distinct_names = tuple(values.to_pylist())
+    return (None, ()) if distinct_names == ("",) else (codes, distinct_names)
 
 
 def encode(text: Column) -> tuple[NDArray[np.int32], Any]:

@@ -233,18 +233,18 @@ def _grouping(pairs: Pairs) -> tuple[Ints, bool]:
     exact, work, portions = True, WORK, _portions(knot[edges.i])
     for portion in portions:
         part = edges.select(np.concatenate(portion))
-        there, place = np.unique(np.concatenate([part.i, part.j]), return_inverse=True)
+        items, place = np.unique(np.concatenate([part.i, part.j]), return_inverse=True)
         i, j = place[: len(part.i)], place[len(part.i) :]
         best = None
         if len(i) <= EXACT_EDGES and work > 0:
-            best, work = group_exactly(i, j, part.net, len(there), work)
+            best, work = group_exactly(i, j, part.net, len(items), work)
         if best is None and len(portion) > 1:
             portions += [[knot_alone] for knot_alone in portion]
             continue
         if best is None:
             rounds = max(LOOKS * len(i) // len(edges.i) // (len(i) + AT_ONCE), 1)
-            exact, best = False, group_greedily(i, j, part.net, len(there), rounds)
-        group[there] = group.max() + 1 + best
+            exact, best = False, group_greedily(i, j, part.net, len(items), rounds)
+        group[items] = group.max() + 1 + best
     return group, exact
 
 

@@ -166,13 +166,13 @@ def group_exactly(i: Ints, j: Ints, net: Floats, n: int, work: int = WORK) -> tu
     dropped, whole = np.zeros(len(net)), False
     contradictions: list[Ints] = []
     while True:
-        found = _contradictions(i, j, net > 0, dropped, n)
-        if not found:
+        more = _contradictions(i, j, net > 0, dropped, n)
+        if not more:
             if np.abs(dropped - dropped.round()).max(initial=0) < SMALL:
                 kept = (net > 0) & (dropped < 0.5)
                 return components(i[kept], j[kept], n)[0], work
             whole = True
-        contradictions += found
+        contradictions += more
         rows = len(contradictions)
         work -= rows**2 // 10 if whole else rows  # as long as each takes
         if work < 0 or rows > (MOST_IN_WHOLE_NUMBERS if whole else MOST_CONTRADICTIONS):
@@ -195,15 +195,15 @@ def _contradictions(i: Ints, j: Ints, together: NDArray[np.bool_], dropped: Floa
 
     order = np.argsort(pair_keys(i, j, n))
     names = pair_keys(i, j, n)[order]
-    found = []
+    contradictions = []
     for edge, row in zip(apart[broken].tolist(), source[broken].tolist(), strict=True):
         chain = [int(j[edge])]
         while chain[-1] != i[edge]:
             chain.append(int(before[row, chain[-1]]))
         items = np.array(chain)
         links = order[np.searchsorted(names, pair_keys(items[:-1], items[1:], n))]
-        found.append(np.append(links, edge))
-    return found
+        contradictions.append(np.append(links, edge))
+    return contradictions
 
 
 def _cover(contradictions: list[Ints], cost: Floats, whole: bool) -> Floats | None:

@@ -88,12 +88,12 @@ def suspects_among(pairs: Pairs, right: NDArray[np.float64], limit: int | None =
     if not len(rows):
         return []
     links = _Links(pairs, right)
-    found = []
+    likely_wrong = []
     for row in rows.tolist():
         wrong = 1 - float(right[row])
         says_same = bool(pairs.same[row] > 0.5)
         chain = links.against(row, says_same)
-        found.append(
+        likely_wrong.append(
             Suspect(
                 row=row,
                 line=int(pairs.lines[row]),
@@ -108,7 +108,7 @@ def suspects_among(pairs: Pairs, right: NDArray[np.float64], limit: int | None =
                 unit=pairs.source.unit,
             )
         )
-    return found
+    return likely_wrong
 
 
 def credible_facts(posterior: Posterior) -> dict[str, Any]:
@@ -182,12 +182,12 @@ class _Links:
     def _chain(self, start: int, end: int) -> list[tuple[int, int, int]]:
         if start == end:
             return []
-        found = []
+        links = []
         for a, b in pairwise(self.chains.between(start, [end])[0]):
             row = self._find(self.row_of, a, b)
             assert row is not None
-            found.append((int(self.items[a]), int(self.items[b]), row))
-        return found
+            links.append((int(self.items[a]), int(self.items[b]), row))
+        return links
 
 
 # What is said of wrong answers, in sentences: how many there are, whose they are, and which classes they mix up.

@@ -201,10 +201,10 @@ def _engine(url: URL, patience: float, create: bool) -> Engine:
 
 def _check_tables(connection: Connection, name: str, create: bool) -> None:
     """Refuse a database of another program or of a later version; make the tables in an empty one."""
-    there = {*inspect(connection).get_table_names()}
+    names = {*inspect(connection).get_table_names()}
     ours = {*tables.tables}
-    if not there & ours:
-        if there and connection.dialect.name == "sqlite":
+    if not names & ours:
+        if names and connection.dialect.name == "sqlite":
             raise InputError(f"{name} is a database of another program; give another file, such as answers.db.")
         if not create:
             raise InputError(f"{name} holds no answers; give the store that `likewise label` wrote.")
@@ -212,14 +212,14 @@ def _check_tables(connection: Connection, name: str, create: bool) -> None:
         connection.execute(insert(about), [{"name": "schema", "value": str(SCHEMA)}])
         return
     version = None
-    if about.name in there:
+    if about.name in names:
         version = connection.execute(select(about.c.value).where(about.c.name == "schema")).scalar()
     if version is not None and version.isdecimal() and int(version) > SCHEMA:
         raise InputError(
             f"{name} was written by a later version of Likewise (its tables are version {version}, "
             f"and this one knows {SCHEMA}); upgrade Likewise."
         )
-    if version != str(SCHEMA) or not ours <= there:
+    if version != str(SCHEMA) or not ours <= names:
         raise InputError(f"{name} is damaged, or a database of another program; give another store.")
 
 

@@ -62,7 +62,7 @@ class Couplings:
         """The small components of a mask, those of one size together."""
         edges = self.edges_in(which & self.small)
         size_of_edge = self.size[self.component[self.i[edges]]]
-        made = []
+        batches = []
         for size in range(2, MOST_ITEMS + 1):
             chosen = np.flatnonzero(which & (self.size == size))
             if not len(chosen):
@@ -70,8 +70,8 @@ class Couplings:
             items = self.ordered[self.starts[chosen, None] + np.arange(size)]
             inside = edges[size_of_edge == size]
             row = np.searchsorted(chosen, self.component[self.i[inside]])
-            made.append(Batch(items, inside, row, self.pair(self.i[inside], self.j[inside])))
-        return made
+            batches.append(Batch(items, inside, row, self.pair(self.i[inside], self.j[inside])))
+        return batches
 
     def pair(self, i: Ints, j: Ints) -> Ints:
         """The number of each pair within its component, in the order of triu_indices."""

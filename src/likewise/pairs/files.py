@@ -107,7 +107,7 @@ def parquet_parts(path: Path) -> Iterator[tuple[dict[str, Column], Source]]:
             batch.validate(full=True)  # that text is UTF-8, and codes have values
             lines = np.arange(row, row + batch.num_rows)
             row += batch.num_rows
-            yield {name: batch[there] for name, there in wanted.items()}, Source(lines, str(path))
+            yield {name: batch[column] for name, column in wanted.items()}, Source(lines, str(path))
 
 
 def read_parquet(path: Path) -> tuple[dict[str, Column], Source]:
@@ -119,7 +119,7 @@ def read_parquet(path: Path) -> tuple[dict[str, Column], Source]:
         table.validate(full=True)  # that text is UTF-8, and codes have values
     if not len(table):
         raise _no_answers(path)
-    return {name: table[there] for name, there in wanted.items()}, Source(np.arange(len(table)), str(path))
+    return {name: table[column] for name, column in wanted.items()}, Source(np.arange(len(table)), str(path))
 
 
 def read_store(place: Path | str) -> tuple[dict[str, Column], Source]:

@@ -70,7 +70,7 @@ A_CSV_BYTE, A_ROW = 12, 150  # bytes of memory that a byte of CSV and a row of P
 SAMPLE = 2**20  # answers, or two for each item where that is more
 MOST_HELD_OUT = 5000  # pins the accuracy down to a point, and costs little to measure after each epoch
 LEAST_HELD_OUT = 10  # fewer say nothing, and training needs them more
-NAMED = 3  # contradictions whose lines are told
+NAMED = 3  # contradictions whose lines a message names
 
 Ints = NDArray[np.int64]
 
@@ -232,8 +232,8 @@ def _parts(path: Path, ids: int | Sequence[object], readable: NDArray[np.bool_])
     """The answers about readable items, with positions among these, and how many others there were."""
     place = np.cumsum(readable) - 1
     for part in stream_answers(path, ids):
-        there = _select(part, readable[part.left] & readable[part.right])
-        yield there._replace(left=place[there.left], right=place[there.right]), len(part.left) - len(there.left)
+        kept = _select(part, readable[part.left] & readable[part.right])
+        yield kept._replace(left=place[kept.left], right=place[kept.right]), len(part.left) - len(kept.left)
 
 
 def _components(same: Path, n: int) -> Generator[bool, None, tuple[Ints, int]]:

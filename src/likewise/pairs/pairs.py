@@ -87,7 +87,7 @@ class Pairs:
         """
         names = getattr(frame, "column_names", None)
         names = getattr(frame, "columns", frame) if names is None else names
-        given = {name: frame[there] for name, there in files.wanted_columns([*names], "the frame").items()}
+        given = {name: frame[column] for name, column in files.wanted_columns([*names], "the frame").items()}
         return cls._from_columns(given, Source(np.arange(len(given["left"]))))
 
     @classmethod
@@ -114,13 +114,13 @@ class Pairs:
         for name, values in given.items():
             if values.shape != (len(index_pairs),):
                 raise InputError(f"{name} has shape {values.shape}, but there are {len(index_pairs)} pairs.")
-        made = cls._from_columns(given, Source(np.arange(len(index_pairs))))
+        pairs = cls._from_columns(given, Source(np.arange(len(index_pairs))))
         if ids is None:
-            return made
-        if made.ids is not None:
+            return pairs
+        if pairs.ids is not None:
             raise InputError("index_pairs holds ids, and ids are given too; give places in ids, counted from 0.")
         names = item_ids(ids)
-        return replace(made.index(len(names)), ids=names.to_numpy(zero_copy_only=False), indexed=True)
+        return replace(pairs.index(len(names)), ids=names.to_numpy(zero_copy_only=False), indexed=True)
 
     @classmethod
     def from_links(cls, must_link: ArrayLike, cannot_link: ArrayLike) -> Self:
@@ -144,8 +144,8 @@ class Pairs:
         Pairs(3 answers about 3 items: 1 same, 2 different)
         """
         left, right, same = label_pairs(labels, n, random_state)
-        made = cls.from_arrays(np.stack([left, right], 1), same)
-        return replace(made, n_items=len(np.asarray(labels)))
+        pairs = cls.from_arrays(np.stack([left, right], 1), same)
+        return replace(pairs, n_items=len(np.asarray(labels)))
 
     @classmethod
     def from_matrix(cls, same: ArrayLike) -> Self:

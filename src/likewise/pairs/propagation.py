@@ -93,10 +93,10 @@ def propagate(
     for rows in _blocks(wiring.n_edges):
         forward = wiring.forward[rows]
         if settled:
-            there, back = (_cavity(wiring, total, messages, at) for at in (forward, wiring.back[forward]))
+            source, target = (_cavity(wiring, total, messages, at) for at in (forward, wiring.back[forward]))
         else:
-            there, back = classes[wiring.source[forward]], classes[wiring.target[forward]]
-        meet = np.einsum("ek,ek->e", there[:, :-1], back[:, :-1], dtype=np.float64)
+            source, target = classes[wiring.source[forward]], classes[wiring.target[forward]]
+        meet = np.einsum("ek,ek->e", source[:, :-1], target[:, :-1], dtype=np.float64)
         odds = np.exp(log_odds[rows].clip(-STRONGEST, STRONGEST)) if settled else np.ones(len(meet))
         same[rows] = meet * odds / (1 + (odds - 1) * meet)
     return Beliefs(classes, same.clip(0, 1), messages, settled)

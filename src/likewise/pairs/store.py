@@ -110,8 +110,8 @@ class AnswerStore:
             known = {each.id: each for each in _select(connection, events.c.id.in_([each.id for each in new]))}
             fresh: dict[str, Event] = {}
             for each in new:
-                there = known.get(each.id) or fresh.setdefault(each.id, each)
-                if (there.annotator, there.pair, there.answer) != (each.annotator, each.pair, each.answer):
+                earlier = known.get(each.id) or fresh.setdefault(each.id, each)
+                if (earlier.annotator, earlier.pair, earlier.answer) != (each.annotator, each.pair, each.answer):
                     raise EventConflict(
                         f"The id {each.id} belongs to another answer; give each answer an id of its own."
                     )

@@ -20,7 +20,7 @@ from likewise.storage.atomic_files import open_atomically, writing_to
 
 # Numbers that do not fit into memory, each once and in order, in a file.
 #
-# Sorted runs are written first. They are then merged a block at a time: of all blocks at hand, the one that ends first
+# Sorted runs are written first. They are then merged a block at a time: of all current blocks, the one that ends first
 # says up to where everything is known.
 
 RUN = 2**22  # numbers that are sorted together: 32 MB
@@ -184,5 +184,5 @@ def _refuse(values: NDArray[np.float32], fine: NDArray[np.bool_], name: str, sou
         )
 
 
-def _first_place(here: NDArray[np.bool_], source: Source) -> str:
-    return source.place(int(np.argmax(here))) if here.any() else ""
+def _first_place(mask: NDArray[np.bool_], source: Source) -> str:
+    return source.place(int(np.argmax(mask))) if mask.any() else ""

@@ -166,7 +166,7 @@ def annotator_rates(classifier: PairClassifier, trial: Trial) -> dict[str, dict[
 
 
 def classifier_of(trial: Trial, n_classes: int, run: Path) -> PairClassifier:
-    """As anyone would make it, but for what the recipe and the command line say."""
+    """The classifier with its defaults, but for what the recipe and the command line say."""
     recipe = trial.recipe
     arguments: dict[str, Any] = {**recipe.training}
     if recipe.network is not None:
@@ -216,7 +216,7 @@ class OutputCounts:
 
 
 def counts(classifier: PairClassifier, network: nn.Module, data: DataSet) -> OutputCounts:
-    """What one of the classifier's networks says of both parts, by the classifier's own way of reading items."""
+    """The predictions of one of the classifier's networks for both parts, read the classifier's own way."""
     reader = copy.copy(classifier)
     reader.network_ = network
     every = np.arange(classifier.n_outputs_)
@@ -263,7 +263,7 @@ def run_twin(trial: Trial, data: DataSet, n_labels: int, steps: int, config: Map
 
 
 def labelled(items: Items, n: int, visits: int, seed: int) -> Items:
-    """`n` random items, again and again until there are as many as an epoch visits."""
+    """`n` random items, repeated until there are as many as an epoch visits."""
     return items.subset(labelled_rows(len(items), n, seed).repeat(math.ceil(visits / n))[:visits])
 
 

@@ -1,4 +1,4 @@
-"""Trials: a data set learned from so many random answers, some perhaps wrong; which are meant, and their names.
+"""Trials: a data set learned from a number of random answers, some perhaps wrong; their selection and names.
 
 Answers are wrong at one rate, or those of a panel of annotators at the rates of each, or they are the soft answers of
 experts (experts.py).
@@ -78,7 +78,7 @@ class AnswersRecipe:
 
 
 def answers_recipes(table: str = "answers") -> dict[str, AnswersRecipe]:
-    """The packaged recipes by data set, in the alphabet's order.
+    """The packaged recipes by data set, in alphabetical order.
 
     >>> [(recipe.dataset, recipe.aim(1000, 0.0)) for recipe in answers_recipes().values()]
     [('digits', None), ('mnist', 98.2), ('photos', 89.0)]

@@ -1,4 +1,4 @@
-"""Entries of a table: a recipe with one criterion and perhaps a treatment; which are meant, and their schedules."""
+"""Entries of a table: a recipe with one criterion and perhaps a treatment; their selection and schedules."""
 
 from __future__ import annotations
 

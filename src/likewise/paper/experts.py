@@ -66,7 +66,7 @@ def ask_experts(items: Items, n: int, n_experts: int, seed: int) -> SoftAnswers:
 
 
 def known_classes(n_classes: int, n_experts: int) -> list[NDArray[np.int64]]:
-    """The classes that each expert knows: neighbours, as evenly as it goes.
+    """The classes that each expert knows: consecutive ones, as evenly as possible.
 
     >>> [known.tolist() for known in known_classes(10, 3)]
     [[0, 1, 2, 3], [4, 5, 6], [7, 8, 9]]

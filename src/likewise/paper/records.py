@@ -20,7 +20,7 @@ class Record:
     """
 
     table: str
-    settings: dict[str, object]  # everything that training was told
+    settings: dict[str, object]  # everything that training depends on
     cpu_seconds: float
     command: str
     likewise: str  # versions
@@ -35,7 +35,7 @@ class Record:
 
 
 class Entry(Protocol):
-    """What has a record once it was run."""
+    """An entry of a table, which has a record once it was run."""
 
     @property
     def name(self) -> str: ...
@@ -128,6 +128,6 @@ def machines(records: Sequence[Record]) -> str:
 
 
 def notes(results: Path, name: str) -> list[str]:
-    """What NOTES.md beside the records of a section says, where there is one."""
+    """The text of NOTES.md beside the records of a section, if there is one."""
     file = results / name / "NOTES.md"
     return [f"### Notes\n\n{file.read_text(encoding='utf-8').strip()}\n"] if file.exists() else []

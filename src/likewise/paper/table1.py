@@ -115,7 +115,7 @@ def criterion_of(entry: Entry) -> nn.Module:
 
 
 def beyond_settings(entry: Entry) -> dict[str, object]:
-    """What a run is told besides its names and its Settings."""
+    """What a run depends on besides its names and its Settings."""
     config: dict[str, object] = {"augmentation": asdict(entry.recipe.augmentation)}
     if entry.criterion == "kcl":
         config["kcl"] = dict(entry.recipe.kcl)

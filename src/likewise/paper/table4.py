@@ -117,7 +117,7 @@ def learn(entry: SemiEntry, data: DataSet, labels: Tensor, run: Path | None) -> 
 
 
 def beyond_settings(entry: SemiEntry) -> dict[str, object]:
-    """What every stage is told besides its Settings."""
+    """What every stage depends on besides its Settings."""
     return {"labels": entry.recipe.labels, "augmentation": asdict(entry.recipe.augmentation)}
 
 

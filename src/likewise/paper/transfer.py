@@ -104,7 +104,7 @@ def run_transfer_entry(
 
 
 def beyond_settings(entry: TransferEntry) -> dict[str, object]:
-    """What is learned how; `best` takes what its recipe does not say from the estimators."""
+    """The settings of both stages; `best` takes what its recipe does not set from the estimators."""
     stages = {"similarity": asdict(entry.similarity), "training": asdict(entry.training)}
     if entry.recipe.name == "best":
         stages = {
@@ -130,15 +130,15 @@ def pile_row(entry: TransferEntry, learned: Learned, task: Task, name: str, run:
         return kept
     items = task.piles[name]
     began = time.process_time()
-    found = find(entry, learned, task, name, run / name)
+    classes = find(entry, learned, task, name, run / name)
     spent = time.process_time() - began
-    counts = confusion(found.outputs, items.labels.numpy(), found.n_outputs, items.n_classes)
-    quality = {key: getattr(found.quality, key) for key in QUALITY} if found.quality else {}
+    counts = confusion(classes.outputs, items.labels.numpy(), classes.n_outputs, items.n_classes)
+    quality = {key: getattr(classes.quality, key) for key in QUALITY} if classes.quality else {}
     row: dict[str, Any] = {
         "pile": name,
         "items": len(items),
         "true_classes": items.n_classes,
-        "n_classes": found.n_classes,
+        "n_classes": classes.n_classes,
         "acc": round(100 * accuracy(counts, match_outputs(counts)), 3),
         "nmi": round(nmi(counts), 4),
         "quality": {key: None if math.isnan(value) else round(value, 4) for key, value in quality.items()},
@@ -146,7 +146,7 @@ def pile_row(entry: TransferEntry, learned: Learned, task: Task, name: str, run:
     }
     write_json(path, row)
     print(
-        f"  {name}: ACC {row['acc']:.1f} %, NMI {row['nmi']:.3f}, {found.n_classes} of {items.n_classes} classes",
+        f"  {name}: ACC {row['acc']:.1f} %, NMI {row['nmi']:.3f}, {classes.n_classes} of {items.n_classes} classes",
         flush=True,
     )
     return row

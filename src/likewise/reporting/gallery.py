@@ -230,7 +230,7 @@ class ClassRow:
 
 @dataclass(frozen=True)
 class ClassTable:
-    """The classes that a page shows, of so many."""
+    """The classes that a page shows, and how many there are."""
 
     rows: Sequence[ClassRow]
     n: int
@@ -238,7 +238,7 @@ class ClassTable:
 
 
 def class_table(items: ClassifiedItems, most_classes: int = MOST_CLASSES) -> ClassTable:
-    """A row for each class; where items have previews, for at most so many classes."""
+    """A row for each class; where items have previews, for at most `most_classes`."""
     shown = len(items.classes) if items.previews is None else most_classes
     rows = []
     for k, name in enumerate(items.classes[:shown]):

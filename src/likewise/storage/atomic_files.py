@@ -56,7 +56,7 @@ def open_atomically(path: Path, keep: Path | None = None) -> Iterator[BinaryIO]:
                 yield file
             except OSError as error:
                 if error.filename is not None or not (error.errno is None or failed_to_write(error)):
-                    raise  # of reading what is to be written, or told with its file already
+                    raise  # of reading what is to be written, or with its file in it already
                 raise WriteError(error.errno, error.strerror or str(error), str(path)) from error  # of NumPy, mostly
             with writing_to(path):
                 file.flush()
@@ -66,7 +66,7 @@ def open_atomically(path: Path, keep: Path | None = None) -> Iterator[BinaryIO]:
                 path.replace(keep)
             temporary.replace(path)
     finally:
-        with suppress(OSError):  # it may not be there, and what is wrong with the disk has been told
+        with suppress(OSError):  # it may not exist, and the fault of the disk has been reported
             temporary.unlink()
     if os.name != "nt":  # Windows cannot open a folder
         folder = os.open(path.parent, os.O_RDONLY)

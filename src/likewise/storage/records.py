@@ -68,9 +68,9 @@ def first_difference(old: object, new: object, name: str = "") -> tuple[str, obj
     if isinstance(old, Mapping) and isinstance(new, Mapping):
         for key in [*new, *(key for key in old if key not in new)]:
             inner = f"{name}.{key}" if name else str(key)
-            found = first_difference(old.get(key), new.get(key), inner)
-            if found:
-                return found
+            difference = first_difference(old.get(key), new.get(key), inner)
+            if difference:
+                return difference
         return None
     return None if old == new else (name, old, new)
 

@@ -41,7 +41,7 @@ from likewise.supervision import (
     smooth_objective,
 )
 from likewise.training.batches import Order
-from likewise.training.discovery import prototype_layer
+from likewise.training.discovery import start_at_prototypes
 from likewise.training.grouping import Grouping, GroupOrder, group_items, items_to_look_at, seen_by
 from likewise.training.loop import OnEpoch, train
 from likewise.training.neighbourhood import Neighbourhood, room_for
@@ -185,20 +185,18 @@ def learn_answers(
 ) -> Learned:
     """Learn from answers; with a folder `run`, each stage has its own in it, and a killed run resumes."""
     learner = Learner(pile, pairs, held_out, settings, epochs, flip, run, config, progress, on_epoch)
-    best, clear, made = None, False, 0
+    best, clear, n_starts = None, False, 0
     raw_answers = pairs if raw_answers is None else raw_answers
     n_items, n_grouped = len(pile.inputs), len(items_to_look_at(raw_answers, len(pile.inputs), settings.seed))
     around = None
-    if grouped and unlabelled and room_for(pile) > n_grouped:
-        around = Neighbourhood.of(
-            pile, items_to_look_at(raw_answers, n_items, settings.seed, room_for(pile)), settings.seed
-        )
+    if grouped and unlabelled and (room := room_for(pile)) > n_grouped:
+        around = Neighbourhood.of(pile, items_to_look_at(raw_answers, n_items, settings.seed, room), settings.seed)
     if grouped:
         best, clear = learn_groups(learner, network(settings.seed), raw_answers, grouped, around)
     if best is None or not clear:
         if turns == "joint" and isinstance(known, EvidenceKnowledge):
             known = known_by_answers(raw_answers)
-        start, made = learn_starts(learner, network, known, starts)
+        start, n_starts = learn_starts(learner, network, known, starts)
         if best is None or learner.gain(start.model, best.model) > 0:
             best, clear = start, False
     judgement, confusion = None, None
@@ -229,7 +227,7 @@ def learn_answers(
                 best = stage
     learned, rate, as_it_was = inner(best.model), rate_of(best.model, flip), inner(first.model)
     kept, seconds = best is not first if stages else None, learner.seconds
-    return Learned(learned, best.history, rate, made, clear, kept, seconds, as_it_was, judgement, confusion)
+    return Learned(learned, best.history, rate, n_starts, clear, kept, seconds, as_it_was, judgement, confusion)
 
 
 def learn_groups(
@@ -244,7 +242,8 @@ def learn_groups(
     grouping = group_items(pile, raw_answers, n_groups, settings.seed, around=around)
     clear = grouping.is_clear
     if isinstance(network, Linear):
-        start_at_prototypes(network, pile, grouping)
+        features = torch.from_numpy(seen_by(network, pile, grouping.items))
+        start_at_prototypes(network, features, torch.from_numpy(grouping.groups))
     stage = teach_classes(learner, "groups", network, grouping, 1, None)
     if clear and around is None and not isinstance(network, Linear):  # which sees the items as they are
         grouping = group_items(pile, raw_answers, n_groups, settings.seed, network)
@@ -274,15 +273,6 @@ def teach_answers(
     steps = max(GROUP_STEPS, math.ceil(VISITS * len(pairs) / order.n_pairs))
     title = f"answers, round {turn}"
     return learner.train(model, answers_objective(known), order, steps, f"answers-{turn}", title, before, rate=rate)
-
-
-@torch.no_grad()
-def start_at_prototypes(network: Linear, pile: Pile, grouping: Grouping) -> None:
-    """Initialise a linear network with the weights that put items in the nearest group; random ones grow slowly."""
-    seen = torch.from_numpy(seen_by(network, pile, grouping.items))
-    weight, bias = prototype_layer(seen, torch.from_numpy(grouping.groups), network.last.out_features)
-    network.last.weight.copy_(weight)
-    network.last.bias.copy_(bias)
 
 
 def learn_starts(learner: Learner, network: Callable[[int], nn.Module], known: Known, starts: int) -> tuple[Stage, int]:

@@ -18,7 +18,7 @@ from likewise.errors import InputError
 from likewise.training.randomness import AUGMENT, FETCH, ORDER, generator, mix, seed_all
 from likewise.training.stopping import workers_ignore_ctrl_c
 
-# Rows of the next batches, read from disk by a thread while the network learns from those at hand.
+# Rows of the next batches, read from disk by a thread while the network learns from the current batch.
 
 AHEAD = 4  # batches: one that comes late is made up for by those before it, and memory has few of them
 
@@ -55,7 +55,7 @@ class Batch(NamedTuple):
 
     inputs: Tensor  # float (b, C, H, W) or (b, d), augmented and normalised
     labels: Tensor  # int64 (b,)
-    index: Tensor  # type: ignore[assignment]  # int64 (b,); it hides tuple.index, which nobody needs here
+    index: Tensor  # type: ignore[assignment]  # int64 (b,); it hides tuple.index, which is not used
 
 
 class Batches(Protocol):
@@ -77,7 +77,7 @@ class Order(Protocol):
 
 
 class TensorBatches:
-    """Batches of tensors that stay in memory as they are; only the batch at hand is augmented and made float.
+    """Batches of tensors that stay in memory as they are; only the current batch is augmented and made float.
 
     In place of the inputs there may be what stands for a tensor, such as `ArrayOnDisk`: its rows, of each batch those
     of this rank alone, are read by a thread before they are needed.

@@ -12,7 +12,7 @@ from torch.nn.functional import normalize
 
 from likewise.criteria import MCL
 from likewise.errors import InputError
-from likewise.networks import CosineHead
+from likewise.networks import CosineHead, Linear
 from likewise.supervision import consensus_objective
 from likewise.training.batches import EpochOrder, TensorBatches
 from likewise.training.loop import OnEpoch, TrainingResult, train
@@ -55,6 +55,14 @@ def prototype_layer(g: Tensor, partition: Tensor, n_outputs: int, *, by_angle: b
     bias.fill_(float(offset.min() - 2 * SHARPNESS))
     bias[:n_clusters] = torch.where(sizes > 0, offset, bias[:n_clusters])
     return weight, bias
+
+
+@torch.no_grad()
+def start_at_prototypes(network: Linear, items: Tensor, partition: Tensor) -> None:
+    """Initialise a linear network with the weights that put items in the nearest cluster; random ones grow slowly."""
+    weight, bias = prototype_layer(items, partition, network.last.out_features)
+    network.last.weight.copy_(weight)
+    network.last.bias.copy_(bias)
 
 
 @torch.no_grad()

@@ -3,7 +3,7 @@
     f(x) = classifier((u - mean) / std),    u = tail(x) / |tail(x)|
 
 The loss is that of the answers, and MCL on the pairs that nobody answered by their pseudo-similarity, at a fiftieth of
-the learning rate. What comes of it is kept only where held-out answers do not speak against it.
+the learning rate. The outcome is kept only where held-out answers do not speak against it.
 """
 
 from __future__ import annotations

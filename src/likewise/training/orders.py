@@ -28,8 +28,8 @@ def shuffled_steps(n: int, epoch: int, steps: int, a_step: int, *, seed: int, wh
     return torch.cat([torch.empty(0, dtype=torch.int64), *shuffles])[start % n :][:count].view(steps, a_step)
 
 
-LEAST_STEPS = 16  # of an epoch: a small pile is gone through more than once
-MOST_ITEMS = 10_000  # of an epoch: the time of learning follows what was told, and not the size of the pile
+LEAST_STEPS = 16  # of an epoch: few items are visited more than once
+MOST_ITEMS = 10_000  # of an epoch: the time of training grows with the answers, not with the number of items
 
 
 class AnswerOrder:

@@ -113,7 +113,7 @@ class Lines(Silent):
 
 
 class Bar(Silent):
-    """One bar over all steps, with the figures of the epoch at hand."""
+    """One bar over all steps, with the figures of the current epoch."""
 
     def __enter__(self) -> Self:
         from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn

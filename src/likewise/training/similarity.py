@@ -55,7 +55,7 @@ def train_similarity(
 
 
 def quarter_turns(images: Tensor, labels: Tensor) -> tuple[Tensor, Tensor]:
-    """Images (n, C, S, S) and the same turned by 90, 180 and 270 degrees, each turn of a class a class of its own.
+    """Images (n, C, S, S) and the same turned by 90, 180 and 270 degrees; each turn of a class is a separate class.
 
     >>> turned, labels = quarter_turns(torch.arange(4).view(1, 1, 2, 2), torch.tensor([0]))
     >>> turned[1].tolist(), labels.tolist()

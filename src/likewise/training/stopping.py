@@ -1,4 +1,4 @@
-"""Why a run stops early: Ctrl-C, after the step at hand is saved; or a loss or weight that is no longer finite."""
+"""Why a run stops early: Ctrl-C, after the current step is saved; or a loss or weight that is no longer finite."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def stop_request() -> Iterator[StopRequest]:
 
 @contextmanager
 def workers_ignore_ctrl_c() -> Iterator[None]:
-    """Processes started inside leave Ctrl-C to this one, so that the step at hand still gets its batch."""
+    """Processes started inside leave Ctrl-C to this one, so that the current step still gets its batch."""
     with _sigint(signal.SIG_IGN):
         yield
 

@@ -6,6 +6,7 @@
 The first is the joint posterior of `likewise.pairs.posterior`, with the outputs as unary terms, tempered so that
 answers that the network was not taught are most likely. So wrong answers show that contradict no other answer. Pair by
 pair (`joint=False`) the network learns from the answers themselves, each weighed by its annotator's rates.
+Where people mix classes up, `learn_confusion` learns which (`criteria/wrong_answers.py`).
 """
 
 from __future__ import annotations
