@@ -20,7 +20,7 @@ from likewise.errors import InputError
 @pytest.mark.parametrize(
     ("name", "said"),
     [
-        ("efficientnet", "There is no encoder called 'efficientnet'; choose one of efficientnet-lite0, minilm,"),
+        ("efficientnet", "There is no encoder called 'efficientnet'; choose one of efficientnet-lite0, drawings,"),
         ("minilm:x", "There is no encoder called 'minilm:x'"),
         ("timm:", "timm: names no model; give timm:NAME."),
         ("minilm@128", "only encoders of photos"),

