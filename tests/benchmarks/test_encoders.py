@@ -9,7 +9,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from PIL import Image
+from PIL import Image, ImageDraw
 
 from likewise.benchmarks import encoders, photographs
 from likewise.cli.bench import ENCODER_CASES
@@ -37,6 +37,24 @@ def archive(tmp_path: Path) -> Path:
         )
     np.savez(tmp_path / "photos-lite0.npz", X=features.astype(np.float16), files=np.array(paths))
     return tmp_path
+
+
+def test_drawings(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Strokes in three directions, by five drawers each."""
+    monkeypatch.setattr(encoders, "DRAWERS", 3)
+    for character, (across, down) in enumerate(((60, 0), (0, 60), (45, 45))):
+        place = tmp_path / "omniglot" / "images_evaluation" / "Strokes" / f"character{character + 1:02d}"
+        place.mkdir(parents=True)
+        for drawer in range(5):
+            picture = Image.new("1", (105, 105), 1)
+            start = 15 + 3 * drawer
+            ImageDraw.Draw(picture).line([(start, start), (start + across, start + down)], 0, 3)
+            picture.save(place / f"{character:04d}_{drawer + 1:02d}.png")
+    record, lines = encoders.run(["drawings"], tmp_path)
+    figures = record["sets"]["drawings"]["accuracy"]
+    assert record["sets"]["drawings"]["items"] == 15
+    assert figures["k-means, drawings"] == 100
+    assert len(lines) == 1 + 6
 
 
 def test_photographs_and_speed(archive: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,7 +1,8 @@
-"""What pretrained encoders are worth on photographs, questions and CIFAR-10, and what they cost.
+"""What pretrained encoders are worth on photographs, questions, drawings and CIFAR-10, and what they cost.
 
     photos      photos.zip: 30 classes of 40; the first 30 files of each are learned from, the last 10 are unseen
     banking77   banking77/train.csv and test.csv: questions of 77 intents, as MiniLM sees them
+    drawings    alphabets of Omniglot's evaluation; 15 drawings of each character are learned from, 5 are unseen
     cifar10     as EfficientNet-lite0 sees it at 160 pixels; ImageNet's labels cover the classes of CIFAR-10
     tuning      photos.zip again, with the encoder's last blocks trained, and with augmented views of each photo
     speed       the encoder of photos beside its bare forward pass on decoded batches, and beside decoding alone
@@ -12,6 +13,7 @@ Accuracies are of unseen items in %; those without labels are after the best mat
 from __future__ import annotations
 
 import csv
+import math
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -27,7 +29,7 @@ from sklearn.linear_model import LogisticRegression
 from likewise.benchmarks import photographs
 from likewise.benchmarks.measure import Outcome
 from likewise.benchmarks.photographs import cpu_seconds, least_cosine, unpacked
-from likewise.datasets import load
+from likewise.datasets import load, load_omniglot
 from likewise.datasets.source_files import find
 from likewise.encoders import Encoder
 from likewise.encoders.encode import THREADS
@@ -38,7 +40,8 @@ from likewise.evaluation import accuracy, confusion, match_outputs
 from likewise.pairs import Pairs
 from likewise.storage.machine import machine
 
-SETS = ("photos", "banking77", "cifar10", "tuning", "speed")
+SETS = ("photos", "banking77", "drawings", "cifar10", "tuning", "speed")
+ALPHABETS, DRAWERS = 5, 15  # the first by name; drawings of each character that are learned from, of 20
 DRAWS = 3  # of answers about photographs
 ROUNDS = 3  # of measuring the speed, of which the fastest counts
 COVERED = "ImageNet's labels cover these classes, so the encoder has learned them from labels."
@@ -55,10 +58,13 @@ def run(
     """The figures of the chosen sets, or of all that are in the data folder."""
     chosen = case or [name for name in SETS if _is_there(name, data)]
     if not chosen:
-        raise InputError("None of photos.zip, banking77/train.csv and CIFAR-10 is in the data folder; give --data.")
+        raise InputError(
+            "None of photos.zip, banking77/train.csv, Omniglot and CIFAR-10 is in the data folder; give --data."
+        )
     measure: dict[str, Callable[[], dict[str, Any]]] = {
         "photos": lambda: photos(_photos(data), seed),
         "banking77": lambda: banking77(data, seed),
+        "drawings": lambda: drawings(data, seed),
         "cifar10": lambda: cifar10(data, n_items, seed),
         "tuning": lambda: tuning(_photos(data), seed),
         "speed": lambda: speed(_photos(data)),
@@ -128,6 +134,29 @@ def banking77(data: Path | None, seed: int) -> dict[str, Any]:
             "logistic regression, all labels": probe(X, y, unseen, truth),
         },
     }
+
+
+def drawings(data: Path | None, seed: int) -> dict[str, Any]:
+    """2,000 random answers about each alphabet, the number of characters not given: the means over the alphabets."""
+    found: dict[str, list[float]] = {}
+    n_items = 0
+    for alphabet in list(load_omniglot("evaluation", data, size=105).values())[:ALPHABETS]:
+        y, ink = alphabet.labels.numpy(), list(255 - alphabet.inputs.numpy())  # as it was drawn, black on white
+        place = np.concatenate([np.arange(size) for size in np.bincount(y)])[np.argsort(np.argsort(y, kind="stable"))]
+        seen, last, n_classes = place < DRAWERS, place >= DRAWERS, int(y.max()) + 1
+        pairs = Pairs.from_labels(y[seen], n=min(2000, math.comb(int(seen.sum()), 2)), random_state=seed)
+        n_items += len(y)
+        for encoder in (Encoder("drawings"), Encoder("efficientnet-lite0")):
+            X, kind = encoder.encode(ink).rows, encoder.facts["name"]
+            model = PairClassifier(encoder=kind, random_state=seed).fit(X[seen], pairs=pairs)
+            figures = {
+                "2,000 random answers": 100 * model.score(X[last], y[last]),
+                "k-means": k_means(X[seen], X[last], y[last], n_classes, seed),
+                "logistic regression, all labels": probe(X[seen], y[seen], X[last], y[last]),
+            }
+            for what, value in figures.items():
+                found.setdefault(f"{what}, {kind}", []).append(value)
+    return {"items": n_items, "accuracy": {what: float(np.mean(values)) for what, values in found.items()}}
 
 
 def cifar10(data: Path | None, n_items: int | None, seed: int) -> dict[str, Any]:
@@ -249,9 +278,10 @@ def probe(X: Features, y: Labels, unseen: Features, truth: Labels) -> float:
 def _is_there(name: str, data: Path | None) -> bool:
     files = dict.fromkeys(("photos", "tuning", "speed"), "photos.zip") | {
         "banking77": "train.csv",
+        "drawings": "images_evaluation.zip",
         "cifar10": "cifar-10-batches-bin",
     }
-    return find(name, [files[name]], data) is not None
+    return find({"drawings": "omniglot"}.get(name, name), [files[name]], data) is not None
 
 
 def _photos(data: Path | None) -> Path:

@@ -20,7 +20,7 @@ from likewise.cli.options import CLUSTER_METHODS, Data, several_of
 from likewise.errors import InputError
 
 ANSWER_CASES = ("features", "images")
-ENCODER_CASES = ("photos", "banking77", "cifar10", "tuning", "speed")
+ENCODER_CASES = ("photos", "banking77", "drawings", "cifar10", "tuning", "speed")
 QUESTION_CASES = ("digits", "mnist", "photos", "speed")
 
 app = typer.Typer(no_args_is_help=True, help="Measure time and memory side by side.")
@@ -78,7 +78,7 @@ BENCHMARKS: dict[str, tuple[str, dict[str, Choice]]] = {
     ),
     "encoders": (
         "Learn from what pretrained encoders see, and time them.\n\n"
-        "Photographs, the questions of Banking77 and CIFAR-10, whichever are in the data folder.",
+        "Photographs, the questions of Banking77, drawings of Omniglot and CIFAR-10, whichever are in the data folder.",
         {
             "case": any_of(ENCODER_CASES, "The case to measure, once or several times. Default: all that are there."),
             "n_items": count(None, "Number of items of CIFAR-10 to learn from. Default: all."),
