@@ -1,4 +1,4 @@
-"""`likewise encode`: the features that a pretrained network sees in photos or texts, in a file."""
+"""`likewise encode`: the features that a pretrained network sees in photos, drawings or texts, in a file."""
 
 from __future__ import annotations
 
@@ -37,14 +37,14 @@ def encode(
     device: Device = "auto",
     processes: Processes = 1,
 ) -> None:
-    """Write the features that an encoder sees in photos or texts."""
+    """Write the features that an encoder sees in photos, drawings or texts."""
     check_file(out, "--out", SUFFIXES)
     if out.resolve() == items.resolve():
         raise InputError(f"{out} holds the items; give --out another name.")
     take_part(processes)
 
     from likewise.encoders import Encoder
-    from likewise.encoders.names import PHOTO_ENCODER, holds_texts, text_encoder
+    from likewise.encoders.names import PHOTO_ENCODER, encoder_of_folder, holds_texts, text_encoder
     from likewise.encoders.stream import open_encoded
     from likewise.storage.atomic_files import open_atomically
 
@@ -53,7 +53,8 @@ def encode(
         raise InputError("--encoder none leaves nothing to do; name an encoder, or leave it out.")
     if encoder == "auto":
         texts = columns or holds_texts(items) or items.suffix.lower() in (".csv", ".parquet")
-        encoder = text_encoder() if texts else PHOTO_ENCODER
+        images = encoder_of_folder(items) if items.is_dir() else None
+        encoder = text_encoder() if texts else images or PHOTO_ENCODER  # small images, too, as was asked for
     loaded = Encoder(encoder, unit_length=unit_length, batch_size=batch_size, precision=precision, device=device)
     stream = open_encoded(items, loaded, text=columns, strict=strict, verbose=True)
     stream.share_out()

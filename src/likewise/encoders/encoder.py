@@ -166,7 +166,7 @@ class Encoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
 def load_encoder(encoder: Chosen, **options: Any) -> Encoder:
     """An encoder by its name, loaded and ready: a scikit-learn transformer of items to features.
 
-    Names are efficientnet-lite0 (photos), minilm and wordllama (texts), timm:NAME, torchvision:NAME,
+    Names are efficientnet-lite0 (photos), drawings, minilm and wordllama (texts), timm:NAME, torchvision:NAME,
     open_clip:MODEL/WEIGHTS, hf:NAME and onnx:FILE; an encoder of photos may be followed by the side in pixels, as in
     efficientnet-lite0@224. Or it is an nn.Module, which is given normalised photos (b, 3, 224, 224), or a function,
     which is given a list of items. `options` are those of `Encoder`.

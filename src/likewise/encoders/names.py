@@ -169,12 +169,16 @@ def choose_encoder(
         return encoder, ""
     if text or holds_texts(path):
         return text_encoder(), ""
-    if path.is_dir():
-        names = names_below(path, SUFFIXES)
-        suitable = image_encoder((path / name for name in spread(names)), drawings=drawings)
-    else:
-        suitable = PHOTO_ENCODER if holds_large_images(path) else None
+    suitable = encoder_of_folder(path, drawings=drawings) if path.is_dir() else None
+    if holds_large_images(path):
+        suitable = PHOTO_ENCODER
     return (suitable, "") if suitable is None or photo_encoder_is_installed() else (None, WITHOUT)
+
+
+def encoder_of_folder(path: Path, *, drawings: bool = True) -> str | None:
+    """The encoder that suits most images of a folder; None where these are small."""
+    names = names_below(path, SUFFIXES)
+    return image_encoder((path / name for name in spread(names)), drawings=drawings)
 
 
 def holds_texts(path: Path) -> bool:
