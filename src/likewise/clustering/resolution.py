@@ -9,6 +9,9 @@ how well their clusters agree with their classes (ARI), and says how many classe
 
     log K = sum_gamma w log K_gamma,     w = exp((ARI_gamma - max ARI) / 0.03)
 
+Where known classes still merge at the best resolutions, the pile's do so too: log K_gamma is moved by the logarithm of
+how many known classes there are for each that is found, as far as that can be learned from so few classes.
+
 It is done with several draws of the items. How far the draws and the resolutions differ is the error. In a mixed pile
 known classes are anchors (`anchors.py`), and what is left over when joining no longer pays are the new classes.
 """
@@ -34,6 +37,7 @@ SMALL = 300  # clusters to begin with
 AGREEMENT = 0.03  # of ARI that makes a resolution count 1/e
 LEAST_SIZE = 0.2  # of the mean: smaller clusters are not counted
 LEAST_ERROR = 0.1  # as a logarithm
+FEW = 5  # known classes, from which half of what they say of the others is believed
 WIDE = 1.645  # standard errors on either side: 90 %
 
 
@@ -54,11 +58,11 @@ def count_with_known(
         some = np.sort(random.permutation(len(known))[: min(MOST_ITEMS, max(2, int(SHARE * len(known))))])
         here = np.sort(random.permutation(len(pile))[: min(MOST_ITEMS, max(2, int(SHARE * len(pile))))])
         rows += _by_resolutions(known[some], codes[some], pile[here], _among(odds, here), mixed, seed + draw)
-    agree, number = np.array(rows).T
+    agree, number, unsure = np.array(rows).T
     weight = np.exp((agree - agree.max()) / AGREEMENT)
     weight /= weight.sum()
     middle = float(weight @ number)
-    error = math.hypot(math.sqrt(float(weight @ (number - middle) ** 2)), LEAST_ERROR)
+    error = math.hypot(math.sqrt(float(weight @ (number - middle) ** 2)), float(weight @ unsure), LEAST_ERROR)
     least = len(np.unique(codes)) if mixed else 2
     few, estimate, many = (
         min(max(least, round(math.exp(middle + width * error))), max(least, largest)) for width in (-WIDE, 0.0, WIDE)
@@ -68,10 +72,11 @@ def count_with_known(
 
 def _by_resolutions(
     known: Space, codes: Ints, pile: Space, odds: Odds, mixed: bool, seed: int
-) -> list[tuple[float, float]]:
-    """At each resolution the ARI of known items, and the logarithm of the number of classes."""
+) -> list[tuple[float, float, float]]:
+    """At each resolution the ARI of known items, the logarithm of the number of classes, and how unsure it is."""
     codes = np.unique(codes, return_inverse=True)[1]
-    n_known, n = len(known), len(known) + len(pile)
+    n_known, n, n_classes = len(known), len(known) + len(pile), int(codes.max()) + 1
+    believed = n_classes / (n_classes + FEW)
     rows = principal_rows(np.concatenate([known, pile]), seed)
     graph = shared_neighbours(nearest(rows, NEIGHBOURS))
     fine = small_clusters(rows, min(SMALL, max(2, n // 3)), 2, seed)
@@ -83,10 +88,13 @@ def _by_resolutions(
         around.total /= resolution
         free = Candidate("", around, fine, int(fine.max()) + 1)
         labels = _joined(free, csr_array((n, n)))
-        agree = ari(confusion(labels[:n_known], codes, int(labels.max()) + 1, int(codes.max()) + 1))
+        agree = ari(confusion(labels[:n_known], codes, int(labels.max()) + 1, n_classes))
+        merged = math.log(n_classes / max(1, _number(labels[::-1], len(pile))))  # for each known class that is found
         if mixed or len(odds):
             labels = _joined(anchored(free, links.anchors), links.matrix(FIRST_WRONG))
-        agreements.append((agree, math.log(max(1, _number(labels, n_known, int(codes.max()) + 1 if mixed else 0)))))
+        n_anchors = n_classes if mixed else 0
+        number = n_anchors + _number(labels, n_known, n_anchors) * math.exp(believed * merged)
+        agreements.append((agree, math.log(max(1, number)), (1 - believed) * abs(merged)))
     return agreements
 
 
@@ -95,13 +103,13 @@ def _joined(candidate: Candidate, said: csr_array) -> Ints:
     return np.asarray(clusters_after(joins, candidate.n_fine)[candidate.fine])
 
 
-def _number(labels: Ints, n_known: int, n_anchors: int) -> int:
-    """The clusters that are the pile's; with anchors, these and all new clusters."""
+def _number(labels: Ints, n_known: int, n_anchors: int = 0) -> int:
+    """The clusters that are the pile's, whose items come after the known ones; with anchors, the new clusters."""
     n_clusters = int(labels.max()) + 1
     own: Floats = np.bincount(labels[:n_known], minlength=n_clusters) / n_known
     size = np.bincount(labels[n_known:], minlength=n_clusters)
     if n_anchors:
-        return n_anchors + int((size[n_anchors:] >= LEAST_SIZE * size.sum() / n_clusters).sum())
+        return int((size[n_anchors:] >= LEAST_SIZE * size.sum() / n_clusters).sum())
     mostly = size / size.sum() > own
     return int((mostly & (size >= LEAST_SIZE * size.sum() / max(1, mostly.sum()))).sum())
 
