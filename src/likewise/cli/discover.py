@@ -59,6 +59,8 @@ if TYPE_CHECKING:
     from likewise.estimators import CategoryDiscoverer, SimilarityNetwork
     from likewise.pairs import Pairs
 
+MANY_CLASSES = 200  # of drawings: a similarity is learned from them, in place of an encoder
+
 
 def discover(
     unknown: Annotated[
@@ -186,8 +188,15 @@ def _encoder(known: Path, arguments: dict[str, Any]) -> Encoder | None:
 
     asked = (arguments["encoder"], known, text_columns(arguments["text"]))
     form = {key: arguments[key] for key in ("size", "grey", "network")}
-    name = encoder_to_learn(*asked, **form, drawings=False)
+    name = encoder_to_learn(*asked, **form, drawings=_number_of_folders(known) < MANY_CLASSES)
     return None if name is None else Encoder(name, device=arguments["device"])
+
+
+def _number_of_folders(known: Path) -> int:
+    """Of images, each of which is a class."""
+    from likewise.datasets.images import SUFFIXES, names_below
+
+    return len({Path(name).parent for name in names_below(known, SUFFIXES)}) if known.is_dir() else 0
 
 
 def _check_source(known: Path | None, similarity: Path | None, more: Path | None, arguments: dict[str, Any]) -> None:

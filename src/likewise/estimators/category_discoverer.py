@@ -336,10 +336,9 @@ class CategoryDiscoverer(ClusterMixin, BaseEstimator):  # type: ignore[misc]
     def _inputs(self, X: Any) -> Tensor:
         if isinstance(self.similarity, SimilarityNetwork):
             fitted = hasattr(self.similarity, "module_")
-            X = encode_again(self.similarity, X) if fitted else encode_to_fit(clone(self.similarity), X, drawings=False)
+            X = encode_again(self.similarity, X) if fitted else encode_to_fit(clone(self.similarity), X)
         elif self.similarity is None:
-            learner = SimilarityNetwork(encoder=self.encoder, image_size=self.image_size)
-            X = encode_to_fit(learner, X, drawings=False)
+            X = encode_to_fit(SimilarityNetwork(encoder=self.encoder, image_size=self.image_size), X)
         if are_images(X):
             inputs = read_images(X, self.image_size)
             if len(inputs) < 2:

@@ -54,9 +54,9 @@ class Encoding(Protocol):
     encoder_weights_: Weights | None  # of its last blocks, where these were trained too
 
 
-def encode_to_fit(estimator: Encoding, X: Any, *, drawings: bool = True) -> Any:
+def encode_to_fit(estimator: Encoding, X: Any) -> Any:
     """The items that an estimator is fitted to, as features where it has an encoder, which it remembers."""
-    encoder = _choose(estimator, X, drawings)
+    encoder = _choose(estimator, X)
     estimator.encoder_weights_ = None
     if encoder is None:
         estimator.encoder_ = None
@@ -115,7 +115,7 @@ def tuned(encoder: Encoder, estimator: Encoding) -> Encoder:
     return encoder.with_pretrained(changed)
 
 
-def _choose(estimator: Encoding, X: Any, drawings: bool) -> Encoder | None:
+def _choose(estimator: Encoding, X: Any) -> Encoder | None:
     """ "auto" is the encoder of photos or drawings, where neither a network nor another size of images is named."""
     encoder = estimator.encoder
     if encoder is None or (isinstance(encoder, str) and encoder == "none"):
@@ -123,7 +123,7 @@ def _choose(estimator: Encoding, X: Any, drawings: bool) -> Encoder | None:
     if not isinstance(encoder, str) or encoder != "auto":
         return Encoder(encoder)
     named = estimator.network is not None or estimator.image_size != SMALL
-    suitable = None if named else _image_encoder(X, drawings)
+    suitable = None if named else _image_encoder(X)
     if suitable is None or photo_encoder_is_installed():
         return None if suitable is None else Encoder(suitable)
     warnings.warn(WITHOUT, stacklevel=5)
@@ -168,12 +168,12 @@ def are_features(X: Any) -> bool:
     return isinstance(X, np.ndarray) and X.ndim == 2 and X.dtype.kind in "fiub"
 
 
-def _image_encoder(X: Any, drawings: bool) -> str | None:
+def _image_encoder(X: Any) -> str | None:
     if isinstance(X, ArrayOnDisk | ImagesOnDisk):
         return None
     paths = paths_of(X)
     if paths is not None:
-        return image_encoder(spread(paths), drawings=drawings)
+        return image_encoder(spread(paths))
     shape: tuple[int, ...] = tuple(getattr(X, "shape", ()))
     if len(shape) == 3:
         return image_encoder([np.empty((0, *shape[1:]))])

@@ -342,7 +342,7 @@ class SimilarityNetwork(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseE
     def _inputs(self, X: Any, reset: bool) -> Tensor:
         if not reset:
             check_is_fitted(self)
-        X = encode_to_fit(self, X, drawings=False) if reset else encode_again(self, X)
+        X = encode_to_fit(self, X) if reset else encode_again(self, X)
         if are_images(X):
             return read_images(X, self.image_size)
         features = validate_data(self, X, reset=reset, dtype=np.float32)
