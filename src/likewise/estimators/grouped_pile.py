@@ -22,7 +22,7 @@ from likewise.errors import InputError
 from likewise.estimators.held_out_classes import sample_of_each_class
 from likewise.estimators.similarity_network import SimilarityNetwork
 from likewise.estimators.spectral_rounds import Learning, run_config
-from likewise.evaluation import NumberOfClasses, Trust, nearness, trust
+from likewise.evaluation import NumberOfClasses, Trust, known_share, trust
 from likewise.pairs import Pairs
 from likewise.training import EmbeddedPile, prototype_classifier
 from likewise.training.grouping import among, items_to_look_at
@@ -70,7 +70,7 @@ def group_pile(
     some = torch.from_numpy(pile_rows[np.sort(np.random.default_rng(seed).permutation(len(rows))[:MOST_TRUSTED])])
     share = None
     if similarity.novelty_ is not None:
-        share = 1 - similarity.novelty_.share(nearness(z[pile_rows], z[:n_known]).astype(np.float64))
+        share = known_share(z[:n_known], z[pile_rows])
     number = _number(z[:n_known], z[pile_rows], similarity, odds, n_classes, max_classes, mixed, seed)
     looked = np.concatenate([np.arange(n_known), pile_rows]) if mixed else pile_rows
     shift = n_known if mixed else 0

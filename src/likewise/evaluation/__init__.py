@@ -2,7 +2,7 @@
 
 from likewise.evaluation.calibration import Calibration, calibration, platt
 from likewise.evaluation.intervals import share_interval, wilson
-from likewise.evaluation.novelty import Novelty, auroc, nearness
+from likewise.evaluation.novelty import Novelty, auroc, known_share, nearness
 from likewise.evaluation.number_of_classes import (
     NumberOfClasses,
     StoppingRule,
@@ -52,6 +52,7 @@ __all__ = [
     "hard_answers",
     "joining_costs",
     "known_and_new",
+    "known_share",
     "match_outputs",
     "n_dominant",
     "nearness",

@@ -3,12 +3,18 @@
     s = the mean cosine of the three nearest known items,     logit P(new) = a log(1 - s) + b + log(prior / (1 - prior))
 
 The logarithm makes it a matter of how many times farther an item is than is usual. a and b are fitted to known classes:
-each class is left out in turn, and its items stand for unseen ones. With the items of a pile given, the prior need not
-be: it is the share at which the mean P(new) of the pile is the prior itself (Saerens et al., 2002).
+each class is left out in turn, and its items stand for unseen ones.
+
+How much of a pile is known needs no such stand-ins, which are often nearer or farther than what is really new:
+
+    P(known) = min over t of  P(s > t in the pile) / P(s > t among known items)
+
+since items near known ones are known ones, and all of the known part has its share there (Blanchard et al., 2010).
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -23,7 +29,7 @@ Ints = NDArray[np.int64]
 
 NEAREST = 3
 PRIOR = 0.1  # of later items, that one is of a class nobody has seen
-ROUNDS = 100
+LEAST_NEAR, THRESHOLDS = 0.4, 15  # of the known items, that lie above a threshold; how many are tried
 BLOCK = 2000  # items whose cosines are in memory at once
 
 
@@ -66,12 +72,29 @@ class Novelty:
         odds = self.slope * _farness(scores) + self.offset
         return np.asarray(expit(odds + np.log(prior) - np.log1p(-prior)))
 
-    def share(self, scores: Floats) -> float:
-        """The share of a pile that is new, from the scores of its items."""
-        prior = 0.5
-        for _ in range(ROUNDS):
-            prior = float(np.clip(self.probability(scores, prior).mean(), 1e-6, 1 - 1e-6))
-        return prior
+
+def known_share(z: Floats, pile: Floats) -> float:
+    """The share of a pile (n, d) that is of the classes of known items (m, d), all of length 1.
+
+    >>> random = np.random.default_rng(0)
+    >>> rows = random.normal(size=(300, 2)) / 20 + np.repeat(np.eye(2), 150, axis=0)
+    >>> rows /= np.linalg.norm(rows, axis=1, keepdims=True)
+    >>> round(known_share(rows[:75], rows[75:]), 1)  # 75 of the other 225
+    0.3
+    """
+    among, beside = np.concatenate(list(_leaving_out_itself(z))), nearness(pile, z)
+    thresholds = np.quantile(among, np.linspace(0, 1 - LEAST_NEAR, THRESHOLDS, endpoint=False))
+    ratios = [(beside > t).mean() / max((among > t).mean(), LEAST_NEAR) for t in thresholds]
+    return float(min(1.0, *ratios))
+
+
+def _leaving_out_itself(z: Floats) -> Iterator[Floats]:
+    """s of known items among the others, block by block."""
+    for start in range(0, len(z), BLOCK):
+        rows = np.arange(start, min(start + BLOCK, len(z)))
+        alike = z[rows] @ z.T
+        alike[np.arange(len(rows)), rows] = -np.inf
+        yield _nearest(alike)
 
 
 def nearness(z: Floats, known: Floats) -> Floats:
