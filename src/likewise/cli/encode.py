@@ -37,7 +37,7 @@ def encode(
     device: Device = "auto",
     processes: Processes = 1,
 ) -> None:
-    """Write the features that an encoder sees in photos, drawings or texts."""
+    """Write the features that an encoder sees in items."""
     check_file(out, "--out", SUFFIXES)
     if out.resolve() == items.resolve():
         raise InputError(f"{out} holds the items; give --out another name.")
