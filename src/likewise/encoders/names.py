@@ -214,8 +214,7 @@ def _shape(file: IO[bytes]) -> tuple[int, ...]:
 def image_encoder(items: Iterable[Any], *, drawings: bool = True) -> str | None:
     """The encoder that suits most of the images, by path or as arrays (C, H, W); None where these are small.
 
-    Without `drawings` there is none for these: a similarity that is learned from hundreds of known characters knows
-    more of others than the encoder does.
+    Without `drawings` there is none for these: where hundreds of characters are known, a similarity can be learned.
     """
     sides, drawn = [], []
     for item in items:
