@@ -99,6 +99,7 @@ def test_another_encoder_is_refused(photos: Path, run: Run, monkeypatch: pytest.
     for name, said in (
         ("efficientnet-lite0@96", "and efficientnet-lite0@96 prepares its items otherwise; use that one, version"),
         ("wordllama", "and wordllama takes texts"),
+        ("none", "The model was fitted with the encoder efficientnet-lite0; leave --encoder out."),
     ):
         result = run("predict", photos / "run", photos / "photos", "--out", photos / "p.csv", "--encoder", name)
         assert (result.exit_code, len(result.stderr.splitlines())) == (2, 1)

@@ -295,13 +295,11 @@ def open_for(
     chunk: int = 1024,
     encoder: str | None = None,
 ) -> ItemStream:
-    """Items in the form that the model takes: images of its size, the columns that it was fitted to, or as its encoder
-    sees them. `encoder` says where that one is now; another one is refused.
-    """
+    """Items as the model takes them: images of its size, its columns, or through its encoder; another one is refused."""
     from likewise.datasets import open_items
 
     shape = model.input_form_.shape
-    if model.encoder_ is not None or encoder is not None:
+    if model.encoder_ is not None or encoder not in (None, "auto", "none"):
         from likewise.encoders.stream import open_encoded
 
         loaded = encoder_for(model, encoder)
@@ -321,11 +319,13 @@ def encoder_for(model: NetworkClassifier | SimilarityNetwork, name: str | None) 
 
     if model.encoder_ is None:
         raise InputError(f"The model was fitted without an encoder, and --encoder is {name}; leave --encoder out.")
-    if name is None:
+    if name == "none":
+        raise InputError(f"The model was fitted with the encoder {model.encoder_['name']}; leave --encoder out.")
+    if name in (None, "auto"):
         encoder_of_model = encoder_again(model)
         assert encoder_of_model is not None
         return encoder_of_model
-    loaded = Encoder(name)
+    loaded = Encoder(str(name))
     refuse_another(loaded, model.encoder_)
     return tuned(loaded, model)
 
