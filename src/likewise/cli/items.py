@@ -295,7 +295,7 @@ def open_for(
     chunk: int = 1024,
     encoder: str | None = None,
 ) -> ItemStream:
-    """Items as the model takes them: images of its size, its columns, or through its encoder; another one is refused."""
+    """Items as the model takes them: images of its size, its columns, or through its encoder alone."""
     from likewise.datasets import open_items
 
     shape = model.input_form_.shape
