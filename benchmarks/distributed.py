@@ -29,7 +29,7 @@ from likewise.storage.machine import machine
 from likewise.storage.records import write_json
 from likewise.supervision import label_objective
 from likewise.training import Batch
-from likewise.training.parallel import gather_outputs, in_parallel
+from likewise.training.forward import gather_outputs, in_parallel
 
 BATCHES = (256, 1024, 4096)
 PROCESSES = (1, 2, 4)

@@ -44,7 +44,7 @@ INSIDE = {
         {"mcl", "kcl"},
         {"wrong_answers"},
     ],
-    "landscape": [{"plane", "surface"}, {"job", "blocks"}, {"grid"}, {"compute"}],
+    "landscape": [{"surface"}, {"job", "blocks"}, {"grid"}, {"compute"}],
 }
 
 FILES = sorted(SOURCE.rglob("*.py"))

@@ -12,9 +12,8 @@ from sklearn.metrics import roc_auc_score
 
 from likewise.errors import InputError
 from likewise.pairs import Pairs
-from likewise.pairs.groupings import Groupings
-from likewise.pairs.propagation import Wiring, propagate
-from likewise.pairs.swendsen_wang import colouring
+from likewise.pairs.groupings import Groupings, colouring
+from likewise.pairs.memberships import Wiring, propagate
 
 
 def every_labelling(n: int, n_labels: int, weight: Any) -> np.ndarray:
@@ -132,7 +131,7 @@ def test_messages_that_do_not_settle_give_way_to_mean_field() -> None:
 
 @pytest.mark.parametrize("table", [64, 0])  # of labels, or a list
 def test_large_components_are_sampled_near_the_exact_posterior(monkeypatch: pytest.MonkeyPatch, table: int) -> None:
-    monkeypatch.setattr("likewise.pairs.swendsen_wang.TABLE", table)
+    monkeypatch.setattr("likewise.pairs.groupings.TABLE", table)
     pairs, _ = random_answers(8, 14, 11)
     exact = pairs.posterior(n_classes=4, rates=(0.1, 0.1))
     i, j = np.triu_indices(8, 1)

@@ -19,7 +19,7 @@ from likewise.evaluation import accuracy, confusion, match_outputs
 from likewise.networks import build
 from likewise.supervision import AnswerKnowledge, Known, LabelKnowledge, smooth_objective
 from likewise.training import Batch, Learned, Pile, Settings, answer_loss, answers, grouping, hold_out, learn_answers
-from likewise.training.precision import Objective
+from likewise.training.forward import Objective
 
 K = 3
 LABELS = np.arange(240) % K

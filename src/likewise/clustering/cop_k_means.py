@@ -28,8 +28,7 @@ from likewise.atomic import atomic
 from likewise.clustering.constraints import Constraints, Contradictions, Floats, Ints, read_constraints
 from likewise.clustering.k_means import nearest
 from likewise.clustering.method import COUNT, Rules, Seed, check_items, one_of, warn_unless, whole_from
-from likewise.clustering.pck_means import PCKMeans
-from likewise.clustering.penalised import means, reassign, starts
+from likewise.clustering.pck_means import PCKMeans, means, reassign, starts
 from likewise.errors import InputError
 from likewise.pairs import Pairs, answers_about
 

@@ -5,7 +5,7 @@
         + w sum_{cannot, l_i = l_j = h} s_ij (||x'_h - x''_h||^2_{A_h} - ||x_i - x_j||^2_{A_h})
 
 x'_h and x''_h are the items that A_h puts farthest apart. A must-link costs more the farther its items are, a
-cannot-link the nearer they are. In turns: items move (penalised.py), centres become means, metrics improve
+cannot-link the nearer they are. In turns: items move (pck_means.py), centres become means, metrics improve
 (mpck_metrics.py); none of the three raises J. Bilenko, Basu and Mooney, Integrating constraints and metric learning in
 semi-supervised clustering, ICML 2004, but for r, which keeps metrics finite (they add a like term to a singular A^-1).
 """
@@ -25,7 +25,7 @@ from likewise.atomic import atomic
 from likewise.clustering.constraints import Contradictions, read_constraints
 from likewise.clustering.method import ABOVE_0, COUNT, FROM_0, YES_OR_NO, Rules, Seed, check_items, one_of, warn_unless
 from likewise.clustering.mpck_metrics import Metric, MetricPenalties
-from likewise.clustering.penalised import means, starts
+from likewise.clustering.pck_means import means, starts
 from likewise.pairs import Pairs
 
 Shape = Literal["diagonal", "full"]

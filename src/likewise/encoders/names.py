@@ -69,29 +69,29 @@ def _by_name(name: str) -> Pretrained:
 
             return drawings.load()
         case "minilm", "":
-            from likewise.encoders import minilm
+            from likewise.encoders.text_encoders import load_minilm
 
-            return minilm.load()
+            return load_minilm()
         case "wordllama", "":
-            from likewise.encoders import wordllama
+            from likewise.encoders.text_encoders import load_wordllama
 
-            return wordllama.load()
+            return load_wordllama()
         case "timm", ":":
-            from likewise.encoders.photo_libraries import load_timm
+            from likewise.encoders.libraries import load_timm
 
             return load_timm(rest, size)
         case "torchvision", ":":
-            from likewise.encoders.photo_libraries import load_torchvision
+            from likewise.encoders.libraries import load_torchvision
 
             return load_torchvision(rest, size)
         case "open_clip", ":":
-            from likewise.encoders.photo_libraries import load_open_clip
+            from likewise.encoders.libraries import load_open_clip
 
             return load_open_clip(rest, size)
         case "hf", ":":
-            from likewise.encoders import hugging_face
+            from likewise.encoders.libraries import load_hugging_face
 
-            return hugging_face.load(rest)
+            return load_hugging_face(rest)
         case "onnx", ":":
             from likewise.encoders import onnx_model
 

@@ -18,7 +18,7 @@ from likewise.distributed import from_first
 from likewise.errors import InputError
 from likewise.estimators.wrong_answers import Noise, is_by_annotator
 from likewise.pairs import Ids, LargeAnswers, Pairs, PairTarget, answers_about
-from likewise.pairs.random_numbers import without_random_numbers
+from likewise.pairs.annotators import without_random_numbers
 from likewise.storage.records import fingerprint
 from likewise.supervision import AnswerKnowledge, ClosureKnowledge, EvidenceKnowledge, Known, LabelKnowledge
 from likewise.training import hold_out

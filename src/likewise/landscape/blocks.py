@@ -24,7 +24,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn.functional import conv2d, linear
 
-from likewise.landscape.plane import Plane, Weights
+from likewise.landscape.surface import Plane, Weights
 
 Choice = Callable[..., Tensor]  # torch.maximum or torch.minimum
 Pooled = Callable[[Choice], Tensor]

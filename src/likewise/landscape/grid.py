@@ -31,8 +31,7 @@ from torch.nn.modules.batchnorm import _BatchNorm
 from likewise.errors import InputError
 from likewise.landscape.blocks import BlockNetwork
 from likewise.landscape.job import Axis, FixedBatch, Job, loss_sum
-from likewise.landscape.plane import Plane
-from likewise.landscape.surface import Floats
+from likewise.landscape.surface import Floats, Plane
 from likewise.storage.atomic_files import open_atomically
 from likewise.storage.records import as_json, first_difference, read_json, write_json
 from likewise.storage.run_folder import lock_folder

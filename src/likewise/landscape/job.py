@@ -21,7 +21,7 @@ from likewise.criteria import dense, kcl, mcl
 from likewise.datasets import Items, normalise
 from likewise.errors import InputError
 from likewise.evaluation import confusion, match_outputs
-from likewise.landscape.plane import Biases, Plane, mutual_plane, random_plane, weights_of
+from likewise.landscape.surface import Biases, Plane, mutual_plane, random_plane, weights_of
 from likewise.pairs import Pairs
 from likewise.storage.records import fingerprint, first_difference
 from likewise.supervision import AnswerKnowledge

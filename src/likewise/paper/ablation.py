@@ -20,8 +20,8 @@ from likewise.paper.records import machines, notes, read_records, run_missing, t
 from likewise.paper.table1 import Table1Record, config_of, run_entry
 from likewise.supervision import PER_OUTPUT, LabelKnowledge, RecentOutputs, joint_objective, label_objective
 from likewise.training import TrainingResult, train_labelled
+from likewise.training.forward import Objective
 from likewise.training.orders import ClassOrder
-from likewise.training.precision import Objective
 from likewise.training.settings import Precision
 
 # What was tried so that MCL starts early and keeps its classes apart, each option alone.

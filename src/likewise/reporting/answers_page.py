@@ -17,11 +17,10 @@ from likewise.evaluation import Calibration, PairAccuracy, calibration, hard_ans
 from likewise.pairs import Pairs
 from likewise.pairs.credible import mixed_up_in_words, wrong_in_words
 from likewise.reporting.confusion_matrix import Comparison
-from likewise.reporting.curves import History, held_out_section
+from likewise.reporting.curves import History, held_out_section, in_words, reliability_diagram
 from likewise.reporting.drawing import both_sizes
 from likewise.reporting.gallery import ClassifiedItems, class_table
 from likewise.reporting.page import DASH, Card, Report, share_card, write_page
-from likewise.reporting.reliability import in_words, reliability_diagram
 from likewise.reporting.suspects import MOST_CONTRADICTED, ScoredAnswers, WrongAnswers, suspect, wrong_answers
 
 LEARNED = """\

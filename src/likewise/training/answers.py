@@ -42,12 +42,12 @@ from likewise.supervision import (
 )
 from likewise.training.batches import Order
 from likewise.training.discovery import start_at_prototypes
+from likewise.training.forward import Objective
 from likewise.training.grouping import Grouping, GroupOrder, group_items, items_to_look_at, seen_by
+from likewise.training.items import Pile
 from likewise.training.loop import OnEpoch, train
 from likewise.training.neighbourhood import Neighbourhood, room_for
 from likewise.training.orders import LEAST_STEPS, AnswerOrder
-from likewise.training.pile import Pile
-from likewise.training.precision import Objective
 from likewise.training.settings import Settings
 from likewise.training.turns import (
     ErrorRates,

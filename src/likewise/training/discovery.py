@@ -15,9 +15,8 @@ from likewise.errors import InputError
 from likewise.networks import CosineHead, Linear
 from likewise.supervision import consensus_objective
 from likewise.training.batches import EpochOrder, TensorBatches
+from likewise.training.items import Pile, predict_logits
 from likewise.training.loop import OnEpoch, TrainingResult, train
-from likewise.training.pile import Pile
-from likewise.training.predict import predict_logits
 from likewise.training.randomness import AUGMENT, generator
 from likewise.training.settings import Settings
 from likewise.training.similarity import EmbeddedPile

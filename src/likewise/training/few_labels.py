@@ -22,10 +22,10 @@ from likewise.networks import SimilarityModule
 from likewise.supervision import label_objective
 from likewise.supervision.semi import Aids, AveragedNetwork, Method, natural_weights, semi_objective
 from likewise.training.batches import Augment, Order, TensorBatches
+from likewise.training.forward import Objective
+from likewise.training.items import Pile
 from likewise.training.loop import Evaluate, OnEpoch, TrainingResult, train
 from likewise.training.orders import LEAST_STEPS, ClassOrder, FewLabelsOrder
-from likewise.training.pile import Pile
-from likewise.training.precision import Objective
 from likewise.training.settings import Settings
 from likewise.training.similarity import train_similarity
 

@@ -21,9 +21,9 @@ from likewise.datasets import to_unit_length
 from likewise.pairs import Pairs
 from likewise.supervision import Known, answers_objective
 from likewise.training.answers import Learner
+from likewise.training.items import Pile
 from likewise.training.loop import OnEpoch
 from likewise.training.orders import AnswerOrder
-from likewise.training.pile import Pile
 from likewise.training.settings import Settings
 from likewise.training.turns import ErrorRates
 

@@ -24,10 +24,9 @@ from likewise.clustering.correction import corrected
 from likewise.clustering.joining import Odds
 from likewise.distributed import from_first
 from likewise.pairs import Pairs
+from likewise.training.items import Pile, features_of
 from likewise.training.neighbourhood import Neighbourhood
 from likewise.training.orders import shuffled_steps
-from likewise.training.pile import Pile
-from likewise.training.predict import features_of
 from likewise.training.witnesses import answers_one_by_one, takes_classes_for_others, weighed
 
 ITEMS, MOST_ITEMS = 10_000, 20_000  # that are looked at; more than the first only where answers speak of them

@@ -29,7 +29,7 @@ from likewise.clustering.geometry import diffusion, nearest, shared_neighbours
 from likewise.clustering.joining import Odds
 from likewise.datasets import normalise
 from likewise.distributed import share
-from likewise.training.pile import Pile
+from likewise.training.items import Pile
 
 ITEMS = 60_000  # that a walk is among, at most: finding neighbours takes the square of it
 MOST_NUMBERS = 2**26  # of them in memory

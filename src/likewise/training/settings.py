@@ -18,7 +18,7 @@ from likewise import __version__
 from likewise.distributed import from_first, world
 from likewise.errors import InputError
 from likewise.storage.records import as_json, check_record, first_difference, read_json, write_json
-from likewise.training.precision import resolve_device
+from likewise.training.forward import resolve_device
 
 Optimizer = Literal["adam", "adamw", "sgd"]
 Schedule = Literal["step", "one-cycle"]

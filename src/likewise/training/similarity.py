@@ -15,10 +15,9 @@ from likewise.datasets import normalise
 from likewise.networks import BATCH_NORMS, CosineHead, SimilarityModule
 from likewise.supervision import contrastive_objective, similarity_objective
 from likewise.training.batches import TensorBatches, channels_last
+from likewise.training.items import Pile, evaluating
 from likewise.training.loop import OnEpoch, TrainingResult, train
 from likewise.training.orders import ClassOrder
-from likewise.training.pile import Pile
-from likewise.training.predict import evaluating
 from likewise.training.randomness import AUGMENT, ORDER, generator
 from likewise.training.settings import Settings
 

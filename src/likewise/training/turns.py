@@ -38,10 +38,10 @@ from likewise.supervision import (
     Known,
     confusion_objective,
 )
+from likewise.training.forward import Objective
 from likewise.training.grouping import Grouping, among, items_to_look_at
+from likewise.training.items import Pile
 from likewise.training.orders import AnswerOrder
-from likewise.training.pile import Pile
-from likewise.training.precision import Objective
 
 if TYPE_CHECKING:
     from likewise.training.answers import Learner, Stage
