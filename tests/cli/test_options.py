@@ -23,7 +23,7 @@ from likewise.datasets.download import HOMES
 from likewise.networks import NAMES as NETWORKS
 from likewise.paper.ablation import EPOCHS, OPTIONS, PLAIN
 from likewise.paper.answers_trials import MODELS, NOISE_MODELS, answers_recipes
-from likewise.paper.recipe import CRITERIA, recipes
+from likewise.paper.table1_entries import CRITERIA, recipes
 from likewise.paper.table4_entries import semi_recipes
 from likewise.paper.transfer_entries import TABLE3, transfer_recipes
 from likewise.supervision.semi import METHODS as SEMI_METHODS

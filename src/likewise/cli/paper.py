@@ -46,8 +46,7 @@ def table1(
 
     Runs the entries that fit every option given, and records their errors.
     """
-    from likewise.paper.entries import select
-    from likewise.paper.recipe import recipes
+    from likewise.paper.table1_entries import recipes, select
 
     entries = select(
         recipes("table1"),

@@ -14,10 +14,10 @@ from torch import Tensor, nn
 
 from likewise.criteria import mcl
 from likewise.datasets import DataSet, Items, load
-from likewise.paper.entries import NO_TREATMENT, Entry, check_name, rows_of
-from likewise.paper.recipe import Recipe, Treatment, recipes
+from likewise.paper.recipe import check_name, rows_of
 from likewise.paper.records import machines, notes, read_records, run_missing, table
 from likewise.paper.table1 import Table1Record, config_of, run_entry
+from likewise.paper.table1_entries import NO_TREATMENT, Entry, Recipe, Treatment, recipes
 from likewise.supervision import PER_OUTPUT, LabelKnowledge, RecentOutputs, joint_objective, label_objective
 from likewise.training import TrainingResult, train_labelled
 from likewise.training.forward import Objective
@@ -143,9 +143,8 @@ def ablation_recipes() -> list[Recipe]:
 
 
 def _with_options(recipe: Recipe) -> Recipe:
-    settings = replace(recipe.settings, precision=PRECISION)
-    options = {name: Treatment(recipe.expect["mcl"], settings) for name in OPTION_NAMES}
-    return replace(recipe, table=TABLE, settings=settings, treatments=options)
+    options = {name: Treatment(recipe.expect.mcl) for name in OPTION_NAMES}
+    return replace(recipe, table=TABLE, training=replace(recipe.training, precision=PRECISION), treatment=options)
 
 
 def select_ablation(

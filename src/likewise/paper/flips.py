@@ -20,7 +20,7 @@ from likewise.criteria import KCL, MCL
 from likewise.datasets import OMNIGLOT_MEAN, OMNIGLOT_STD, Items, load_omniglot
 from likewise.evaluation import accuracy, confusion, match_outputs, n_dominant
 from likewise.networks import build
-from likewise.paper.entries import compress
+from likewise.paper.recipe import compress
 from likewise.paper.records import Record, machines, notes, read_records, run_missing, table
 from likewise.paper.transfer_entries import MOST_OUTPUTS, transfer_recipes
 from likewise.storage.machine import machine

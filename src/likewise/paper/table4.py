@@ -80,7 +80,7 @@ def run_semi_entry(entry: SemiEntry, data: DataSet, run: Path) -> SemiRecord:
         method=entry.method,
         split=entry.split,
         epochs=entry.n_epochs,
-        recipe_epochs=recipe.settings.epochs,
+        recipe_epochs=recipe.training.epochs,
         supervised_epochs=entry.supervised.epochs,
         settings={**asdict(learned.settings), **beyond_settings(entry), **weights._asdict()},
         paper_error=recipe.expect.get(entry.method),

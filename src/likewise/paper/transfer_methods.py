@@ -170,7 +170,9 @@ def learn_known(entry: TransferEntry, task: Task, run: Path, backbone_run: Path 
             run=run,
         ).fit(known.inputs.numpy(), known.labels.numpy(), known.groups())
         return Learned(network, None)
-    backbone = build(recipe.similarity_network, known.n_classes, tuple(known.inputs.shape[1:]), seed=entry.seed)
+    backbone = build(
+        recipe.similarity_network or recipe.network, known.n_classes, tuple(known.inputs.shape[1:]), seed=entry.seed
+    )
     pile = Pile(known.inputs, task.mean, task.std, recipe.augmentation)
     if backbone_run is not None:
         backbone.load_state_dict(load_file(backbone_run / "model.safetensors"))
@@ -187,8 +189,10 @@ def learn_known(entry: TransferEntry, task: Task, run: Path, backbone_run: Path 
         )
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(entry.seed)
-        module = SimilarityModule(copy.deepcopy(backbone), hidden=recipe.hidden)
-    train_similarity(module, pile, known.labels, entry.similarity, items=recipe.items, run=run, progress="similarity")
+        module = SimilarityModule(copy.deepcopy(backbone), hidden=recipe.similarity_hidden)
+    train_similarity(
+        module, pile, known.labels, entry.similarity, items=recipe.similarity_items, run=run, progress="similarity"
+    )
     return Learned(module, None if recipe.backbone is None else backbone)
 
 
