@@ -38,9 +38,9 @@ INSIDE = {
     "storage": [{"atomic_files", "machine"}, {"records"}, {"run_folder"}],
     "distributed": [{"world"}, {"collectives"}, {"batch_norm"}],
     "criteria": [
-        {"tables"},
         {"targets"},
-        {"fused", "joint"},
+        {"tables", "fused"},
+        {"joint"},
         {"mcl", "kcl"},
         {"wrong_answers"},
     ],

@@ -3,7 +3,8 @@
 from likewise.criteria.joint import Groups, joint_mcl, joint_targets
 from likewise.criteria.kcl import KCL, kcl
 from likewise.criteria.mcl import MCL, mcl
-from likewise.criteria.tables import LabelTable, MatrixTable, Overlay, PairTable, TableTile, dense, known_pairs
+from likewise.criteria.tables import Overlay, dense, known_pairs
+from likewise.criteria.targets import LabelTable, MatrixTable, PairTable, TableTile
 from likewise.criteria.wrong_answers import evidence_mcl, flipped_mcl
 
 __all__ = [

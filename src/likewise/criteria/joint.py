@@ -28,8 +28,8 @@ from scipy.sparse.csgraph import connected_components
 from torch import Tensor
 from torch.nn.functional import nll_loss
 
-from likewise.criteria.tables import LabelTable, PairTable, known_pairs
-from likewise.criteria.targets import Grid, Listing, read_call
+from likewise.criteria.tables import known_pairs
+from likewise.criteria.targets import Grid, LabelTable, Listing, PairTable, read_call
 
 
 # Groups of a batch: items that are known to be the same, and which groups are known to be different.

@@ -14,8 +14,8 @@ from torch import Tensor
 
 from likewise.criteria.fused import Reduction
 from likewise.criteria.mcl import complement, mcl
-from likewise.criteria.tables import PairTable, known_pairs
-from likewise.criteria.targets import Listing, read_call, scatter
+from likewise.criteria.tables import known_pairs
+from likewise.criteria.targets import Listing, PairTable, read_call, scatter
 
 USUAL = 0.1  # e and d of the prior of B: what is known of any two classes
 PRIOR_ANSWERS = 10.0  # that it is worth, for each two
