@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
-from likewise.cli.items import index_answers, open_to_learn, read_all
+from likewise.cli.items import index_answers, open_to_learn, read_all, read_answers
 from likewise.cli.options import (
     ANSWERS,
     PLACE,
@@ -60,7 +60,6 @@ def cluster(
         raise InputError(f"{out} is what the items or answers are read from; give --out another name.")
 
     from likewise.clustering import METHODS, refuse_contradictions
-    from likewise.pairs import Pairs
 
     chosen = METHODS[method]
     if classes is None and not chosen.finds_n_clusters:
@@ -72,9 +71,7 @@ def cluster(
     model = _make(method, chosen, {"n_clusters": classes, "random_state": seed}, contradictions, set_ or [])
 
     stream = open_to_learn(items, {"encoder": encoder, "text": text, "size": size, "grey": grey}, strict=strict)
-    answers = None if pairs is None else Pairs.read(pairs)
-    if answers is not None and stream.names:
-        answers.index(stream.names)  # a wrong id is found before many images are read
+    answers = None if pairs is None else read_answers(pairs, stream)
     given = read_all(stream)
     answers = None if answers is None else index_answers(answers, given)
     if answers is not None and getattr(model, "contradictions", None) == "refuse":

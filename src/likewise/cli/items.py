@@ -172,13 +172,14 @@ def are_large(place: str, out: Path) -> bool:
 
 
 def read_answers(place: str, stream: ItemStream) -> Pairs:
-    """The answers of a file or store; an id that is not among the items is refused before any image is read."""
+    """The answers of a file or store, with positions among the items where these have names.
+
+    An id that is not among them is refused before any image is read.
+    """
     from likewise.pairs import Pairs
 
     answers = Pairs.read(place)
-    if stream.names:
-        answers.index(stream.names)
-    return answers
+    return answers.index(stream.names) if stream.names else answers
 
 
 def answer_files(place: str, answers: Pairs | None) -> tuple[list[Path], str]:
@@ -194,7 +195,7 @@ def index_answers(pairs: Pairs, loaded: LoadedItems) -> Pairs:
     """The answers with positions among the items; those about items that cannot be read are left out."""
     import numpy as np
 
-    indexed = pairs.index(loaded.names or len(loaded.items))
+    indexed = pairs if pairs.indexed else pairs.index(loaded.names or len(loaded.items))
     readable = _readable(loaded)
     if readable.all():
         return indexed
