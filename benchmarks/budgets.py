@@ -17,8 +17,7 @@ from matplotlib.ticker import LogLocator
 from benchmarks import growth
 from likewise.reporting.drawing import LIGHT, frame, learner_colour, legend, new_figure, svg_file
 from likewise.storage.atomic_files import write_atomically
-from likewise.storage.machine import machine
-from likewise.storage.records import write_json
+from likewise.storage.records import machine, write_json
 
 SIZE = (9.2, 6.2)
 DASHES = ("-", "--", ":")  # once the colours are used up

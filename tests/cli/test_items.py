@@ -84,16 +84,16 @@ def test_items_that_would_fill_the_memory_stay_on_disk(
     blobs: Path, fit_blobs: Run, run: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("likewise.pairs.large.A_CSV_BYTE", 0)
-    monkeypatch.setattr("likewise.storage.machine.memory", lambda: 2 * 60 * 2 * 4 - 1)  # 60 items of two columns
+    monkeypatch.setattr("likewise.storage.records.memory", lambda: 2 * 60 * 2 * 4 - 1)  # 60 items of two columns
     assert "The items stay on disk" in fit_blobs(blobs, blobs / "disk").stdout
     assert "The items stay on disk" in run("report", blobs / "run").stdout
-    monkeypatch.setattr("likewise.storage.machine.memory", lambda: 2 * 60 * 2 * 4)
+    monkeypatch.setattr("likewise.storage.records.memory", lambda: 2 * 60 * 2 * 4)
     (blobs / "disk" / "metrics.json").unlink()
     assert "stay on disk" not in fit_blobs(blobs, blobs / "disk").stdout  # the same run goes on in memory
 
 
 def test_every_process_of_a_machine_counts(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("likewise.storage.machine.memory", lambda: 600)
+    monkeypatch.setattr("likewise.storage.records.memory", lambda: 600)
     for processes, too_large in (("3", False), ("4", True)):
         monkeypatch.setenv("LOCAL_WORLD_SIZE", processes)
         assert items.is_too_large(100) == too_large

@@ -22,8 +22,7 @@ from likewise.datasets.download import survey
 from likewise.datasets.source_files import find
 from likewise.estimators import PairClassifier
 from likewise.pairs import Pairs
-from likewise.storage.machine import machine
-from likewise.storage.records import read_json
+from likewise.storage.records import machine, read_json
 from likewise.storage.run_folder import finished_stages
 from likewise.supervision import label_objective
 from likewise.training import Settings, TensorBatches, train

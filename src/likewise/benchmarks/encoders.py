@@ -38,7 +38,7 @@ from likewise.errors import InputError
 from likewise.estimators import PairClassifier, SemiSupervisedClassifier
 from likewise.evaluation import accuracy, confusion, match_outputs
 from likewise.pairs import Pairs
-from likewise.storage.machine import machine
+from likewise.storage.records import machine
 
 SETS = ("photos", "banking77", "drawings", "cifar10", "tuning", "speed")
 ALPHABETS, DRAWERS = 5, 15  # the first by name; drawings of each character that are learned from, of 20

@@ -24,7 +24,7 @@ from likewise.criteria import KCL, MCL
 from likewise.landscape.grid import RowLosses
 from likewise.landscape.job import FixedBatch, Job, make_job
 from likewise.networks import build
-from likewise.storage.machine import machine
+from likewise.storage.records import machine
 from likewise.training.batches import channels_last
 
 ITEMS, POINTS, REPEATS = 1000, 91, 3  # a row of the usual grid

@@ -23,7 +23,7 @@ from likewise.benchmarks.measure import MEBIBYTE, Outcome, mebibytes_alone, peak
 from likewise.errors import InputError
 from likewise.networks import VGG, PairHead, SimilarityModule
 from likewise.networks.architectures import STAGES
-from likewise.storage.machine import machine
+from likewise.storage.records import machine
 from likewise.training.batches import channels_last
 
 BATCH, HIDDEN, REPEATS = 100, 4096, 5

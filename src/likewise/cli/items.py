@@ -90,7 +90,7 @@ def read_or_keep(
 
 def is_too_large(n_bytes: int) -> bool:
     """Whether this would fill more than half of the memory, with a copy for each process on this machine."""
-    from likewise.storage.machine import memory
+    from likewise.storage.records import memory
 
     available, copies = memory(), int(os.environ.get("LOCAL_WORLD_SIZE", rank_and_size()[1]))
     return available is not None and copies * n_bytes > MOST_OF_MEMORY * available

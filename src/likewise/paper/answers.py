@@ -32,8 +32,7 @@ from likewise.paper.answers_rivals import labelled_rows, run_rivals
 from likewise.paper.answers_trials import Annotator, AnswersRecipe, AnswersRecord, Trial
 from likewise.paper.experts import ask_experts
 from likewise.paper.records import record_path, run_missing
-from likewise.storage.machine import machine
-from likewise.storage.records import read_json, write_json
+from likewise.storage.records import machine, read_json, write_json
 from likewise.storage.run_folder import finished_stages
 from likewise.training import Settings, measure, train_labelled
 

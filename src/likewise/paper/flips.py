@@ -23,7 +23,7 @@ from likewise.networks import build
 from likewise.paper.recipe import compress
 from likewise.paper.records import Record, machines, notes, read_records, run_missing, table
 from likewise.paper.transfer_entries import MOST_OUTPUTS, transfer_recipes
-from likewise.storage.machine import machine
+from likewise.storage.records import machine
 from likewise.supervision.labels import LabelledBatch
 from likewise.training import TensorBatches, predict_logits, train
 

@@ -19,8 +19,7 @@ from likewise.evaluation import accuracy, scores
 from likewise.networks import build
 from likewise.paper.records import Record, machines, notes, read_records, table, write_record
 from likewise.paper.table1_entries import NO_TREATMENT, Entry, recipes, run_name
-from likewise.storage.machine import machine
-from likewise.storage.records import read_json, write_json
+from likewise.storage.records import machine, read_json, write_json
 from likewise.training import TrainingResult, measure, train_labelled
 
 Train = Callable[[Entry, nn.Module, Items, DataSet, nn.Module, Path], TrainingResult]

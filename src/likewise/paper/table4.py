@@ -18,8 +18,7 @@ from likewise.evaluation import accuracy
 from likewise.networks import build
 from likewise.paper.records import Record, machines, notes, read_records, record_path, run_missing, table
 from likewise.paper.table4_entries import TABLE4, Aim, SemiEntry, SemiRecipe, entry_name, semi_recipes
-from likewise.storage.machine import machine
-from likewise.storage.records import read_json, write_json
+from likewise.storage.records import machine, read_json, write_json
 from likewise.supervision.semi import METHODS, natural_weights
 from likewise.training import FewLabelsLearned, Pile, learn_few_labels
 from likewise.training.labelled import count_outputs, logits_of
