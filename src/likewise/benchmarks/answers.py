@@ -69,7 +69,7 @@ def open_pile(case: str, data: Path | None) -> Pile:
         path = find("photos", ("photos-lite0.npz",), data)
         items = load_feature_set(path).train if path else None
     else:
-        missing = next(found.missing for found in survey(data) if found.name == "mnist")
+        missing = next(dataset.missing for dataset in survey(data) if dataset.name == "mnist")
         items = None if missing else load("mnist", data).train
     if items is not None:
         return Pile(case, "photos" if case == "features" else "mnist", items.inputs, items.labels)

@@ -60,13 +60,13 @@ def unpacked(archive: Path) -> Iterator[Photographs]:
             yield Photographs(paths, y, last, folder)
 
 
-def least_cosine(given: Photographs, X: NDArray[np.float32], published: Path) -> float | None:
+def least_cosine(photos: Photographs, X: NDArray[np.float32], published: Path) -> float | None:
     """The least cosine between our features of a photograph and those computed elsewhere, if they are there."""
     if not published.exists():
         return None
     with np.load(published) as arrays:
         place = {str(name): row for row, name in enumerate(arrays["files"])}
-        rows = [place[path.relative_to(given.folder).as_posix()] for path in given.paths]
+        rows = [place[path.relative_to(photos.folder).as_posix()] for path in photos.paths]
         there = arrays["X"][rows].astype(np.float32)
     return float(((X * there).sum(1) / np.linalg.norm(there, axis=1)).min())  # X is of length 1
 

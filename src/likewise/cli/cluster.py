@@ -72,15 +72,15 @@ def cluster(
 
     stream = open_to_learn(items, {"encoder": encoder, "text": text, "size": size, "grey": grey}, strict=strict)
     answers = None if pairs is None else read_answers(pairs, stream)
-    given = read_all(stream)
-    answers = None if answers is None else index_answers(answers, given)
+    loaded = read_all(stream)
+    answers = None if answers is None else index_answers(answers, loaded)
     if answers is not None and getattr(model, "contradictions", None) == "refuse":
         refuse_contradictions(answers)  # while the items have their names
     rows = None if answers is None else replace(answers, ids=None)
-    labels = model.fit(_features(given.items), pairs=rows).labels_
+    labels = model.fit(_features(loaded.items), pairs=rows).labels_
 
     with writing(out, "--out"):
-        _write(out, given.items.ids or range(len(labels)), labels.tolist())
+        _write(out, loaded.items.ids or range(len(labels)), labels.tolist())
     typer.echo(f"Wrote {out}: {len(labels):,} items in {len(set(labels.tolist())):,} clusters.")
     if answers is not None:
         typer.echo(_kept(answers, labels))

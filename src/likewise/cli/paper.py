@@ -232,8 +232,8 @@ def show(
     figures = {out.parent / place: figure for place, figure in answers_figures(results).items()}
     surfaces = {out.parent / place: drawn for place, drawn in landscape_figures(results).items()}
     if check:
-        whole = out.exists() and all(path.exists() for path in [*figures, *surfaces])
-        if not whole or out.read_text(encoding="utf-8") != page:
+        complete = out.exists() and all(path.exists() for path in [*figures, *surfaces])
+        if not complete or out.read_text(encoding="utf-8") != page:
             typer.echo(f"{out} is out of date: run likewise paper show.", err=True)
             raise typer.Exit(1)
         typer.echo(f"{out} is up to date.")

@@ -39,10 +39,10 @@ class Odds:
     n_classes: int = 0  # where it is known
 
     @classmethod
-    def of(cls, given: Constraints, n_classes: int = 0) -> Odds:
-        ends = np.concatenate([given.must_link, given.cannot_link])
-        credit = np.clip(np.concatenate([given.must_weight, -given.cannot_weight]), -1, 1)
-        return cls(given.n_items, ends, credit, n_classes)
+    def of(cls, constraints: Constraints, n_classes: int = 0) -> Odds:
+        ends = np.concatenate([constraints.must_link, constraints.cannot_link])
+        credit = np.clip(np.concatenate([constraints.must_weight, -constraints.cannot_weight]), -1, 1)
+        return cls(constraints.n_items, ends, credit, n_classes)
 
     def __len__(self) -> int:
         return len(self.ends)

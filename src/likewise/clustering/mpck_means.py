@@ -99,7 +99,7 @@ class MPCKMeans(ClusterMixin, BaseEstimator):  # type: ignore[misc]
         items = (raw - middle) / unit
         penalties = MetricPenalties.of(items, constraints, self.weight, self.regularisation)
         random = check_random_state(self.random_state)
-        self.objective_, settled = [np.inf], False
+        self.objective_, converged = [np.inf], False
         for labels, centres in starts(items, penalties.group, self.n_clusters, self.n_init, random):
             metrics = penalties.first_metrics(1 if self.shared else self.n_clusters, self.metric == "full")
             history: list[float] = []
@@ -111,11 +111,11 @@ class MPCKMeans(ClusterMixin, BaseEstimator):  # type: ignore[misc]
                 history.append(penalties.objective(metrics, labels, centres))
             if history[-1] < self.objective_[-1]:
                 self.labels_, self.cluster_centers_, self.objective_ = labels, middle + unit * centres, history
-                settled = bool((labels == before).all())
+                converged = bool((labels == before).all())
                 self.metrics_ = np.stack([metric.A for metric in metrics]) / unit**2
                 self._volumes = np.array([metric.volume(self.regularisation) for metric in metrics])
         self.n_iter_ = len(self.objective_)
-        warn_unless(settled, self, "max_iter")
+        warn_unless(converged, self, "max_iter")
         return self
 
     def predict(self, X: ArrayLike) -> NDArray[np.int64]:

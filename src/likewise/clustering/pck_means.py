@@ -273,7 +273,7 @@ class PCKMeans(ClusterMixin, BaseEstimator):  # type: ignore[misc]
         ends, credit = linked_inside(constraints, group)
         together = Neighbourhoods(group, ends, np.tile(self.weight * credit[:, None], self.n_clusters))
         random = check_random_state(self.random_state)
-        self.objective_, settled = [np.inf], False
+        self.objective_, converged = [np.inf], False
         for labels, centres in starts(items, group, self.n_clusters, self.n_init, random):
             history: list[float] = []
             before = np.full_like(labels, -1)
@@ -285,9 +285,9 @@ class PCKMeans(ClusterMixin, BaseEstimator):  # type: ignore[misc]
                 history.append(objective(items, constraints, labels, centres, self.weight))
             if history[-1] < self.objective_[-1]:
                 self.labels_, self.cluster_centers_, self.objective_ = labels, middle + unit * centres, history
-                settled = bool((labels == before).all())
+                converged = bool((labels == before).all())
         self.n_iter_ = len(self.objective_)
-        warn_unless(settled, self, "max_iter")
+        warn_unless(converged, self, "max_iter")
         return self
 
     def predict(self, X: ArrayLike) -> NDArray[np.int64]:

@@ -247,7 +247,7 @@ def read_call(
             raise ValueError("A table has its pairs and their weights in it; leave out pairs and weight.")
         return Call(logits, Grid(b, same, self_pairs))
     if torch._C._are_functorch_transforms_active() and any(
-        given is not None and torch._C._functorch.is_batchedtensor(given) for given in (same, pairs, weight)
+        argument is not None and torch._C._functorch.is_batchedtensor(argument) for argument in (same, pairs, weight)
     ):
         raise ValueError("vmap may map over the logits alone; write a loop where targets, pairs or weights differ.")
     same = same.to(logits.device)

@@ -119,11 +119,11 @@ def is_lost(error: BaseException) -> bool:
 
 @dataclass(frozen=True)
 class Share:
-    """Rows `start` to `stop` - 1 of a batch of `whole` rows."""
+    """Rows `start` to `stop` - 1 of a batch of `n_rows` rows."""
 
     start: int
     stop: int
-    whole: int
+    n_rows: int
     rank: int = 0
     size: int = 1
 
@@ -134,7 +134,7 @@ class Share:
     @property
     def is_part(self) -> bool:
         """Whether other ranks have other rows."""
-        return self.stop - self.start < self.whole
+        return self.stop - self.start < self.n_rows
 
     @property
     def salt(self) -> tuple[int, ...]:

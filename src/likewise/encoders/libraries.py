@@ -202,9 +202,9 @@ class _Pooled(nn.Module):
     def forward(self, pixels: Tensor) -> Tensor:
         network: Any = self.network
         two_sided = hasattr(network, "get_image_features")
-        given = network.get_image_features(pixel_values=pixels) if two_sided else network(pixel_values=pixels)
-        pooled = given if isinstance(given, Tensor) else getattr(given, "pooler_output", None)
-        out: Tensor = given.last_hidden_state.mean(1) if pooled is None else pooled
+        outputs = network.get_image_features(pixel_values=pixels) if two_sided else network(pixel_values=pixels)
+        pooled = outputs if isinstance(outputs, Tensor) else getattr(outputs, "pooler_output", None)
+        out: Tensor = outputs.last_hidden_state.mean(1) if pooled is None else pooled
         return out.flatten(1)
 
 

@@ -138,8 +138,8 @@ class MeanVector(nn.Module):
 
     def forward(self, ids: Tensor, mask: Tensor) -> Tensor:
         counted = mask[:, :, None].to(self.vectors.weight.dtype)
-        summed: Tensor = (self.vectors(ids) * counted).sum(1)
-        return summed / counted.sum(1).clamp_min(1)
+        total: Tensor = (self.vectors(ids) * counted).sum(1)
+        return total / counted.sum(1).clamp_min(1)
 
 
 def load_wordllama() -> Pretrained:

@@ -176,8 +176,8 @@ def _learn(
     logits = pile.logits(learned.network)
     verdict = Verdict(None, None)
     if isinstance(answers, Pairs) and is_by_annotator(model.noise):
-        given, unary = weighted_answers(answers, sample_weight), logits.numpy().astype(np.float64)
-        verdict = judge_all(unary, given, task.held_out, model.noise, grouped=learned.grouped)
+        weighted, unary = weighted_answers(answers, sample_weight), logits.numpy().astype(np.float64)
+        verdict = judge_all(unary, weighted, task.held_out, model.noise, grouped=learned.grouped)
     model._set_verdict(verdict)
     if answered:
         rates = rates_of(verdict, learned.flip, task.held_out)

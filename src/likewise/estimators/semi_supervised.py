@@ -51,15 +51,15 @@ def read_partial_labels(y: ArrayLike | None, n_items: int, n_classes: int | None
             "SemiSupervisedClassifier requires y to be passed, but the target y is None; give the label of each item, "
             "and -1 where there is none."
         )
-    given = column_or_1d(y, warn=True)
-    if given.dtype.kind not in "OU":
-        assert_all_finite(given, input_name="y")
-    if len(given) != n_items:
-        raise InputError(f"X has {n_items} items and y {len(given)}; give one label an item, -1 where there is none.")
-    known = is_labelled(given)
+    column = column_or_1d(y, warn=True)
+    if column.dtype.kind not in "OU":
+        assert_all_finite(column, input_name="y")
+    if len(column) != n_items:
+        raise InputError(f"X has {n_items} items and y {len(column)}; give one label an item, -1 where there is none.")
+    known = is_labelled(column)
     if not known.any():
         raise InputError("y holds no label, all of it is -1; label at least two items, of different classes.")
-    labels = np.array(given[known].tolist()) if given.dtype.kind == "O" else given[known]
+    labels = np.array(column[known].tolist()) if column.dtype.kind == "O" else column[known]
     check_classification_targets(labels)
     classes, places = np.unique(labels, return_inverse=True)
     if len(classes) < 2:
@@ -86,13 +86,13 @@ def hold_out_labels(codes: NDArray[np.int64], share: float, seed: int) -> NDArra
     return np.sort(free[: int(share * len(order))])
 
 
-def is_labelled(given: NDArray[Any]) -> NDArray[np.bool_]:
+def is_labelled(column: NDArray[Any]) -> NDArray[np.bool_]:
     """(n,) Which entries are labels."""
-    if given.dtype.kind == "U":
-        return ~np.isin(np.char.strip(given), NO_LABEL)
-    if given.dtype.kind == "O":
-        return np.array([not _is_missing(value) for value in given], dtype=np.bool_)
-    return ~np.isin(given, UNKNOWN)
+    if column.dtype.kind == "U":
+        return ~np.isin(np.char.strip(column), NO_LABEL)
+    if column.dtype.kind == "O":
+        return np.array([not _is_missing(value) for value in column], dtype=np.bool_)
+    return ~np.isin(column, UNKNOWN)
 
 
 def _is_missing(value: object) -> bool:

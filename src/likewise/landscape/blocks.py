@@ -77,7 +77,7 @@ class BlockNetwork:
         kinds = "".join(_kind(module) for _, module in modules)
         if not re.fullmatch("(CNP?R)+F(LNR)*|F(LNR)+", kinds):
             return None
-        blocks = [_block(modules[found.start() : found.end()]) for found in re.finditer("[CL]NP?R", kinds)]
+        blocks = [_block(modules[match.start() : match.end()]) for match in re.finditer("[CL]NP?R", kinds)]
         return cls(blocks, plane, recompute=recompute)
 
     def along(self, alpha: float, betas: Sequence[float]) -> Callable[[Tensor], Tensor]:
@@ -272,5 +272,5 @@ def channel_parts(channels: int) -> tuple[slice, ...]:
     >>> channel_parts(50), channel_parts(64)
     ((slice(0, 48, None), slice(48, 50, None)), (slice(0, 64, None),))
     """
-    whole = channels // VECTOR * VECTOR
-    return tuple(slice(start, stop) for start, stop in ((0, whole), (whole, channels)) if start < stop)
+    vectorised = channels // VECTOR * VECTOR
+    return tuple(slice(start, stop) for start, stop in ((0, vectorised), (vectorised, channels)) if start < stop)

@@ -151,7 +151,10 @@ def aligned(networks: Sequence[nn.Module], batches: Sequence[FixedBatch]) -> lis
         n_classes = int(labels.max()) + 1
     else:
         labels, n_classes = outputs[0].argmax(1), outputs[0].shape[1]
-    return [_aligned(network, given, labels, n_classes) for network, given in zip(networks, outputs, strict=True)]
+    return [
+        _aligned(network, own_outputs, labels, n_classes)
+        for network, own_outputs in zip(networks, outputs, strict=True)
+    ]
 
 
 def output_order(outputs: Tensor, labels: Tensor, n_classes: int) -> NDArray[np.int64]:

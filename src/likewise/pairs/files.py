@@ -284,9 +284,9 @@ def _whole_lines(path: Path) -> Iterator[bytes]:
     rest = b""
     with path.open("rb") as file:
         while block := file.read(BLOCK):
-            whole, end, rest_of_block = block.rpartition(b"\n")
+            lines, end, rest_of_block = block.rpartition(b"\n")
             if end:
-                yield rest + whole + end
+                yield rest + lines + end
                 rest = rest_of_block
             else:
                 rest += block

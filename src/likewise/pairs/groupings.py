@@ -58,7 +58,7 @@ class Groupings:
     """P(same) of couplings and of any other pairs, for log-odds that may change from call to call."""
 
     def __init__(self, couplings: Couplings, n_classes: int | None, random: np.random.Generator) -> None:
-        self.couplings, self.given, self.random = couplings, n_classes, random
+        self.couplings, self.fixed_n_classes, self.random = couplings, n_classes, random
         self.needed, self.n_classes = 2, n_classes or 2
         self.loops = couplings.batches(couplings.small & ~couplings.tree)
         self.large = couplings.edges_in(~couplings.small & ~couplings.tree)
@@ -66,7 +66,7 @@ class Groupings:
         self.chain: Chain | None = None
         self.samples = np.empty((couplings.n, 0), dtype=np.int32)  # labels
         self.exact = self.deterministic = not len(self.large)
-        self.settled = True
+        self.converged = True
         self.log_odds = np.zeros(len(couplings.i))
         self.same = np.zeros(len(couplings.i))
 
@@ -74,7 +74,7 @@ class Groupings:
         """(E,) P(same) of each coupling."""
         if self.chain is None:
             self._begin(log_odds)
-        elif self.given is None:
+        elif self.fixed_n_classes is None:
             self._count_classes(float(self.same.sum()))
         self.log_odds = log_odds
         self.same = np.empty(len(log_odds))
@@ -122,7 +122,7 @@ class Groupings:
             colour = colouring(apart // n_groups, apart % n_groups, n_groups, self.random)
             self.needed = max(int(colour.max()) + 1, 2)
             labels = colour[group]
-        if self.given is None:
+        if self.fixed_n_classes is None:
             self._count_classes(n_positive)
         self.chain = Chain(i[large], j[large], labels % self.n_classes, self.n_classes, self.random)
 

@@ -30,7 +30,7 @@ STRONGEST = 40.0  # log-odds: what is stronger is certain
 BLOCK = 2**18  # messages at once
 UNDAMPED, SWEEPS = 20, 200  # sweeps without damping, and all together
 DAMPING = 0.5
-CHANGE = 1e-6  # of any message, at which they have settled; in float32 ROUNDED
+CHANGE = 1e-6  # of any message, at which they have converged; in float32 ROUNDED
 ROUNDED = 1e-4
 MEAN_FIELD_SWEEPS = 100
 
@@ -41,7 +41,7 @@ class Beliefs(NamedTuple):
     classes: NDArray[np.float64]  # (n, K + 1)
     same: NDArray[np.float64]  # (E,)
     messages: AnyFloats  # (2E, K) logarithms, those to one item side by side
-    settled: bool
+    converged: bool
 
 
 class Wiring:
@@ -76,9 +76,9 @@ def propagate(
     gain = np.expm1(log_odds.clip(-STRONGEST, STRONGEST)).astype(unary.dtype)[wiring.edge]
     if messages is None:
         messages = np.zeros((2 * wiring.n_edges, n_classes), dtype=unary.dtype)
-    settled = wiring.n_edges == 0
+    converged = wiring.n_edges == 0
     for sweep in range(SWEEPS):
-        if settled:
+        if converged:
             break
         total, new, change = _totals(wiring, unary, messages), np.empty_like(messages), 0.0
         for rows in _blocks(len(messages)):
@@ -88,23 +88,23 @@ def propagate(
                 fresh += DAMPING * (messages[rows] - fresh)
             change = max(change, float(np.abs(fresh - messages[rows]).max(initial=0)))
             new[rows] = fresh
-        messages, settled = new, change < enough
+        messages, converged = new, change < enough
 
     total = _totals(wiring, unary, messages)
     classes = softmax(total.astype(np.float64), axis=1)
-    if not settled:
+    if not converged:
         classes = _mean_field(wiring, log_odds, unary.astype(np.float64), classes)
     same = np.empty(wiring.n_edges)
     for rows in _blocks(wiring.n_edges):
         forward = wiring.forward[rows]
-        if settled:
+        if converged:
             source, target = (_cavity(wiring, total, messages, at) for at in (forward, wiring.back[forward]))
         else:
             source, target = classes[wiring.source[forward]], classes[wiring.target[forward]]
         meet = np.einsum("ek,ek->e", source[:, :-1], target[:, :-1], dtype=np.float64)
-        odds = np.exp(log_odds[rows].clip(-STRONGEST, STRONGEST)) if settled else np.ones(len(meet))
+        odds = np.exp(log_odds[rows].clip(-STRONGEST, STRONGEST)) if converged else np.ones(len(meet))
         same[rows] = meet * odds / (1 + (odds - 1) * meet)
-    return Beliefs(classes, same.clip(0, 1), messages, settled)
+    return Beliefs(classes, same.clip(0, 1), messages, converged)
 
 
 def _totals(wiring: Wiring, unary: AnyFloats, messages: AnyFloats) -> AnyFloats:
@@ -170,7 +170,7 @@ class Memberships:
         self.wiring = Wiring(couplings.i[self.propagated], couplings.j[self.propagated], couplings.n)
         self.messages: NDArray[np.floating] | None = None
         self.exact = bool((couplings.tree | enumerated).all())
-        self.settled = self.deterministic = True
+        self.converged = self.deterministic = True
         self.log_odds = np.zeros(len(couplings.i))
         self.same = np.zeros(len(couplings.i))
         self.classes = np.exp(self.unary)
@@ -181,7 +181,7 @@ class Memberships:
         unary: NDArray[np.floating] = self.unary.astype(precision)
         enough = 0.0 if last else ROUGHLY
         beliefs = propagate(self.wiring, log_odds[self.propagated], unary, self.messages, enough)
-        self.messages, self.settled, self.classes = beliefs.messages, beliefs.settled, beliefs.classes
+        self.messages, self.converged, self.classes = beliefs.messages, beliefs.converged, beliefs.classes
         self.log_odds = log_odds
         self.same = np.empty(len(log_odds))
         self.same[self.propagated] = beliefs.same
@@ -211,7 +211,7 @@ class Memberships:
 class PairByPair:
     """The same with each pair judged alone: by its own answers, and by the classes of its two items."""
 
-    exact = settled = deterministic = True
+    exact = converged = deterministic = True
 
     def __init__(self, couplings: Couplings, unary: Floats, outside: float) -> None:
         self.couplings, self.n_classes = couplings, unary.shape[1]

@@ -42,7 +42,7 @@ class Option:
     """One change to MCL as the recipe has it."""
 
     words: str
-    told: dict[str, object] = field(default_factory=dict)  # its numbers, for the record
+    numbers: dict[str, object] = field(default_factory=dict)  # its numbers, for the record
     loss: Loss | None = None  # in place of MCL
     scale: float = 1.0  # of the last layer's weights at the start
     half_the_classes: bool = False  # in each batch, so that "same" is twice as frequent
@@ -220,7 +220,7 @@ def train_option(
 
 
 def _told(entry: Entry) -> dict[str, object]:
-    return {"option": OPTIONS[entry.treatment].told}
+    return {"option": OPTIONS[entry.treatment].numbers}
 
 
 # The section of RESULTS.md on the start of MCL: cross-entropy, MCL as it is, and each option alone.

@@ -204,8 +204,8 @@ def fit_timed(classifier: PairClassifier, items: Items, pairs: Pairs, run: Path)
         for name in spent:  # a run that was stopped and resumed: its stages know better
             spent[name] = round(max(spent[name], sum(stage[name] for stage in stages)), 1)
         write_json(run / "fit.json", {**spent, **machine()})
-    found: dict[str, Any] = read_json(run / "fit.json")
-    return found
+    facts: dict[str, Any] = read_json(run / "fit.json")
+    return facts
 
 
 @dataclass(frozen=True)

@@ -106,9 +106,9 @@ def wrong_target(labels: Tensor, rate: str, seed: int) -> Tensor:
 
 def run_flip(entry: FlipEntry, items: Items) -> FlipRecord:
     recipe = next(one for one in transfer_recipes() if one.name == "paper")
-    whole = recipe.training
-    drops = compress(whole.drops, whole.epochs, entry.epochs)
-    settings = replace(whole, epochs=entry.epochs, drops=drops, precision="float32", seed=entry.seed)
+    schedule = recipe.training
+    drops = compress(schedule.drops, schedule.epochs, entry.epochs)
+    settings = replace(schedule, epochs=entry.epochs, drops=drops, precision="float32", seed=entry.seed)
     target = wrong_target(items.labels, entry.rate, entry.seed)
     criterion = MCL() if entry.method == "mcl" else KCL(constant_target=True)  # as the reference code has it
 

@@ -233,7 +233,7 @@ def _entry_rows(records: Sequence[Table1Record]) -> list[tuple[str, ...]]:
 
 def _row(record: Table1Record, ours: str, error: float, seed: str) -> tuple[str, ...]:
     treatment = "" if record.treatment == NO_TREATMENT else f" ({record.treatment})"
-    whole = record.epochs == record.paper_epochs
+    full_schedule = record.epochs == record.paper_epochs
     return (
         record.dataset,
         record.network,
@@ -241,7 +241,7 @@ def _row(record: Table1Record, ours: str, error: float, seed: str) -> tuple[str,
         f"{record.paper_error:.1f}",
         ours,
         f"{error - record.paper_error:+.2f}",
-        f"{record.epochs} epochs" if whole else f"{record.epochs} of {record.paper_epochs} epochs",
+        f"{record.epochs} epochs" if full_schedule else f"{record.epochs} of {record.paper_epochs} epochs",
         seed,
         f"{record.cpu_seconds / 60:.1f}",
         f"`{record.command}`",

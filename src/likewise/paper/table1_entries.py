@@ -177,8 +177,8 @@ def select(
     if not entries:  # only a treatment can be what is missing: every row has every criterion
         treated = [f"{recipe.dataset} {recipe.network}" for recipe in recipes if treatment in recipe.treatment]
         chosen = (("--dataset", dataset), ("--network", network), ("--criterion", criterion))
-        given = " ".join(f"{option} {value}" for option, value in chosen if value)
+        filters = " ".join(f"{option} {value}" for option, value in chosen if value)
         raise InputError(
-            f"No recipe has --treatment {treatment} with {given}. It exists for kcl on {', '.join(treated)}."
+            f"No recipe has --treatment {treatment} with {filters}. It exists for kcl on {', '.join(treated)}."
         )
     return entries

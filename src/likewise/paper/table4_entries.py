@@ -108,8 +108,8 @@ class SemiEntry:
     @property
     def supervised(self) -> Settings:
         """Of the first stage, compressed as much as the second."""
-        whole = self.recipe.supervised
-        return self._compressed(whole, max(1, round(whole.epochs * self.n_epochs / self.recipe.training.epochs)))
+        settings = self.recipe.supervised
+        return self._compressed(settings, max(1, round(settings.epochs * self.n_epochs / self.recipe.training.epochs)))
 
     @property
     def settings(self) -> Settings:
@@ -125,8 +125,10 @@ class SemiEntry:
             parts += ["--epochs", str(self.n_epochs)]
         return " ".join(parts)
 
-    def _compressed(self, whole: Settings, epochs: int) -> Settings:
-        return replace(whole, epochs=epochs, drops=compress(whole.drops, whole.epochs, epochs), seed=self.split)
+    def _compressed(self, settings: Settings, epochs: int) -> Settings:
+        return replace(
+            settings, epochs=epochs, drops=compress(settings.drops, settings.epochs, epochs), seed=self.split
+        )
 
 
 def select_semi(

@@ -118,12 +118,12 @@ class TransferEntry:
         return " ".join(parts)
 
     def _changes(self, epochs: str, similarity_epochs: str) -> list[str]:
-        given = ((self.epochs, epochs), (self.similarity_epochs, similarity_epochs))
-        return [f"{number}{word}" for number, word in given if number]
+        changes = ((self.epochs, epochs), (self.similarity_epochs, similarity_epochs))
+        return [f"{number}{word}" for number, word in changes if number]
 
-    def _compressed(self, whole: Settings, epochs: int | None) -> Settings:
-        epochs = epochs or whole.epochs
-        return replace(whole, epochs=epochs, drops=compress(whole.drops, whole.epochs, epochs), seed=self.seed)
+    def _compressed(self, settings: Settings, epochs: int | None) -> Settings:
+        epochs = epochs or settings.epochs
+        return replace(settings, epochs=epochs, drops=compress(settings.drops, settings.epochs, epochs), seed=self.seed)
 
 
 def select_transfer(

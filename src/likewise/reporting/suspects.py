@@ -50,8 +50,8 @@ class ScoredAnswers:
             if (value := getattr(self, name)) is not None
         }
         if len(set(lengths.values())) > 1:
-            given = ", ".join(f"{name} {length}" for name, length in lengths.items())
-            raise InputError(f"Columns of answers must be equally long, got {given}.")
+            listed = ", ".join(f"{name} {length}" for name, length in lengths.items())
+            raise InputError(f"Columns of answers must be equally long, got {listed}.")
         check_shares(self.same, "same of the answers")
         check_shares(self.similarity, "similarity of the answers")
 

@@ -51,7 +51,7 @@ class TwoViews:
 
     def __call__(self, inputs: Tensor, generator: torch.Generator) -> Tensor:
         own = current_share(len(inputs))
-        weak, strong = inputs.tensor_split([own.before(self.labelled + (own.whole - self.labelled) // 2)])
+        weak, strong = inputs.tensor_split([own.before(self.labelled + (own.n_rows - self.labelled) // 2)])
         strong = self.strong(strong, generator) if len(strong) else strong
         weak = self.gentle(weak, generator) if self.gentle is not None and len(weak) else weak
         return torch.cat([weak, strong])
