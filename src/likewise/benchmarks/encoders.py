@@ -180,7 +180,7 @@ def cifar10(data: Path | None, n_items: int | None, seed: int) -> dict[str, Any]
 def speed(archive: Path, n: int = 320) -> dict[str, Any]:
     """CPU seconds of the whole encoder, its network alone, decoding alone, and decoding as one writes it with Pillow.
 
-    Decoding goes on in threads while the network computes, so that it costs CPU time, but on two cores no time.
+    Decoding continues in threads while the network computes, so that it costs CPU time, but on two cores no time.
     """
     with unpacked(archive) as pictures:
         paths = pictures.paths[:n]

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 SHOWN = 20  # suspects, annotators and outliers
-ENOUGH = 20  # answers that could contradict others, to call it chance where they are not borne out
+ENOUGH = 20  # answers that could contradict others, to call it chance where they are not confirmed
 LINKS = 12  # a longer chain is cut in the middle
 
 
@@ -145,7 +145,7 @@ def check(
     are the same, and weight the information in it, 0 where it is as good as a guess. fit does the same by itself.
 
     --credible judges all answers together: what share is wrong, how often each annotator wrongly says "same" and
-    "different", and which answers are more likely wrong than right, with the odds and the chain that speaks against
+    "different", and which answers are more likely wrong than right, with the odds and the chain that contradicts
     each.
 
     Exit code 0: the answers are consistent, or --repair or --merge wrote others. 1: they contradict one another. 2: a

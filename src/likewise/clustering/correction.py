@@ -4,7 +4,7 @@
 
 with p = softmax(W x), and W_0 the linear model of the partition itself. Where classes overlap, clusters lie across
 them; one item's answers cannot say so, but thousands of answers together can turn the borders. How far, lambda, is
-chosen by the answers out of fold. The partition stays as it is unless they speak against it by more than chance.
+chosen by the answers out of fold. The partition stays as it is unless they disagree with it by more than chance.
 """
 
 from __future__ import annotations

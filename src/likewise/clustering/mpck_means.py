@@ -7,7 +7,7 @@
 x'_h and x''_h are the items that A_h puts farthest apart. A must-link costs more the farther its items are, a
 cannot-link the nearer they are. In turns: items move (pck_means.py), centres become means, metrics improve
 (mpck_metrics.py); none of the three raises J. Bilenko, Basu and Mooney, Integrating constraints and metric learning in
-semi-supervised clustering, ICML 2004, but for r, which keeps metrics finite (they add a like term to a singular A^-1).
+semi-supervised clustering, ICML 2004, except r, which keeps metrics finite (they add a like term to a singular A^-1).
 """
 
 from __future__ import annotations

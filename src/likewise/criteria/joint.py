@@ -59,7 +59,7 @@ def groups_of(target: Grid | Listing, b: int) -> Groups:
 
 
 def groups_of_table(table: PairTable, b: int) -> Groups:
-    """The groups of the b items that a table speaks of.
+    """The groups of the b items that a table covers.
 
     >>> groups_of_table(LabelTable(torch.tensor([4.0, 4, 7])), 3)
     Groups(place=tensor([0, 0, 1]), different=tensor([[False,  True],

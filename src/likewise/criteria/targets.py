@@ -178,7 +178,7 @@ class Tile:
     """Every item of `rows` with every item of `columns`.
 
     A tile on the diagonal is square and shows each pair twice, so it counts one half at each place. So does a
-    self-pair, which thereby has the share of one among the b^2 ordered pairs.
+    self-pair, which thus has the share of one among the b^2 ordered pairs.
     """
 
     rows: slice

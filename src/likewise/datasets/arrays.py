@@ -200,7 +200,7 @@ def _labels(array: Array | None, n_items: int, path: Path) -> tuple[Tensor, tupl
     if array is None:
         return torch.full((n_items,), -1, dtype=torch.int64), ()
     if array.shape != (n_items,):
-        raise InputError(f"{path} holds {n_items} items but labels of shape {array.shape}; give one label an item.")
+        raise InputError(f"{path} holds {n_items} items but labels of shape {array.shape}; give one label per item.")
     if array.dtype.kind not in "iubU":
         raise InputError(f"{path} holds labels of type {array.dtype}; give integers (-1 where unknown) or text.")
     return number_labels(array if array.dtype.kind == "U" else array.astype(np.int64), path)
@@ -210,7 +210,7 @@ def _ids(array: Array | None, n_items: int, path: Path) -> tuple[str, ...]:
     if array is None:
         return ()
     if array.shape != (n_items,):
-        raise InputError(f"{path} holds {n_items} items but ids of shape {array.shape}; give one id an item.")
+        raise InputError(f"{path} holds {n_items} items but ids of shape {array.shape}; give one id per item.")
     if array.dtype.kind not in "iuU":
         raise InputError(f"{path} holds ids of type {array.dtype}; give integers or text.")
     texts = pa.array([str(name) for name in array.tolist()], pa.string())

@@ -47,7 +47,7 @@ def _plain_lines(name: str, console: Console) -> Report:
     def report(done: int, total: int | None) -> None:
         nonlocal said
         tenth = 10 * done // total if total else 0
-        if tenth != said:  # smaller than what was said when a download starts anew
+        if tenth != said:  # smaller than what was said when a download starts again
             said = tenth
             if total:
                 console.print(f"{name}: {done / 1e6:.1f} of {total / 1e6:.1f} MB", soft_wrap=True, highlight=False)

@@ -311,7 +311,7 @@ def list_imagenet(
 
 
 def of_classes(files: ImageFiles, classes: list[int]) -> ImageFiles:
-    """The files of some classes, which are numbered anew."""
+    """The files of some classes, which are renumbered."""
     number = np.full(len(files.class_names), -1)
     number[classes] = np.arange(len(classes))
     rows = np.flatnonzero(np.isin(files.labels, classes))

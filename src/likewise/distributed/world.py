@@ -171,7 +171,7 @@ _at_hand: ContextVar[Share | None] = ContextVar("share", default=None)
 
 @contextmanager
 def sharing(b: int) -> Iterator[Share]:
-    """Inside, a batch of b rows is at hand, of which this rank has its share; all ranks do the same things in here."""
+    """Inside, a batch of b rows is in use, of which this rank has its share; all ranks do the same things in here."""
     own = share(b)
     token = _at_hand.set(own)
     try:
@@ -181,5 +181,5 @@ def sharing(b: int) -> Iterator[Share]:
 
 
 def current_share(rows: int = 0) -> Share:
-    """The share that is at hand; outside of `sharing`, all of `rows` rows."""
+    """The share in use; outside of `sharing`, all of `rows` rows."""
     return _at_hand.get() or Share(0, rows, rows)

@@ -140,7 +140,7 @@ ENOUGH = 1024  # pixels of a photo's sides; a larger JPEG is decoded smaller
 
 
 def load_hugging_face(model: str) -> Pretrained:
-    """A network of photos where its configuration speaks of images, else one of texts."""
+    """A network of photos where its configuration mentions images, else one of texts."""
     name = f"hf:{model}"
     transformers = package("transformers", name, "sentence-transformers")
     try:

@@ -79,7 +79,7 @@ def fit_first(
     answers: Pairs | LargeAnswers | None,
     sample_weight: ArrayLike | None,
     classes: NDArray[Any] | None,  # all there will be; None: those of the labels
-    X: Any,  # as it was given, which `fine_tune` encodes anew
+    X: Any,  # as it was given, which `fine_tune` encodes again
 ) -> None:
     model.input_form_ = InputForm.of(inputs, bool(model.unit_length))
     everything = labels if classes is None else classes

@@ -187,7 +187,7 @@ def checked_parameters(kind: type[Any], record: dict[str, Any], path: Path, reme
 
 
 def read_weights(path: Path, digest: str, record: str, remedy: str) -> dict[str, Tensor]:
-    """The tensors of a safetensors file that is the one its record speaks of."""
+    """The tensors of a safetensors file that is the one its record names."""
     if not path.is_file():
         raise InputError(f"{path} is missing; {remedy}.")
     content = path.read_bytes()

@@ -55,7 +55,7 @@ def read_partial_labels(y: ArrayLike | None, n_items: int, n_classes: int | None
     if column.dtype.kind not in "OU":
         assert_all_finite(column, input_name="y")
     if len(column) != n_items:
-        raise InputError(f"X has {n_items} items and y {len(column)}; give one label an item, -1 where there is none.")
+        raise InputError(f"X has {n_items} items and y {len(column)}; give one label per item, -1 where there is none.")
     known = is_labelled(column)
     if not known.any():
         raise InputError("y holds no label, all of it is -1; label at least two items, of different classes.")
@@ -110,7 +110,7 @@ class SemiSupervisedClassifier(NetworkClassifier):
         "pseudo-mcl+". All of them begin with the network that the labels alone give.
     n_classes : how many classes there are, to be told when a class has no label; by default those of y. A class without
         a label, if items fall in it, is called by the next number, or "output 3" where labels are text.
-    network : a name from `likewise.networks.NAMES`, an nn.Module with an output a class (it is copied), or a function
+    network : a name from `likewise.networks.NAMES`, an nn.Module with one output per class (copied), or a function
         (n_classes, input_shape) -> nn.Module. By default LeNet for images, an MLP for features, and
         a linear network with an encoder.
     epochs : of each of the two stages; by default about 640 steps, and at least 10 epochs.

@@ -1,7 +1,7 @@
 """Classes of a pile by a similarity from scratch: cluster, learn what the clusterings agree on, and cluster again.
 
 Spectral clustering gives a best partition and eight opinions on it. The classifier starts from the similarity's
-backbone and the partition's prototypes, and learns with MCL how far the opinions agree. What it sees is clustered anew.
+backbone and the partition's prototypes, and learns with MCL how far the opinions agree. Its view is clustered again.
 """
 
 from __future__ import annotations

@@ -65,7 +65,7 @@ def _labels(y: ArrayLike, n_items: int) -> NDArray[Any]:
     assert_all_finite(labels, input_name="y")
     check_classification_targets(labels)
     if len(labels) != n_items:
-        raise InputError(f"X has {n_items} items and y {len(labels)}; give one label an item.")
+        raise InputError(f"X has {n_items} items and y {len(labels)}; give one label per item.")
     return np.asarray(labels)
 
 

@@ -62,7 +62,7 @@ class Moments(NamedTuple):
 
 
 class BlockNetwork:
-    """The blocks; with `recompute`, batch-norm has the statistics of the batch at hand, else those of the point."""
+    """The blocks; with `recompute`, batch-norm has the statistics of the current batch, else those of the point."""
 
     def __init__(self, blocks: Sequence[Block], plane: Plane, *, recompute: bool) -> None:
         self.blocks, self.plane, self.recompute = blocks, _in_order(plane, blocks), recompute
@@ -127,7 +127,7 @@ class SharedMap:
             rows -= self.means[:, None]
             self.products = [(share @ (rows[i] * rows[j]))[0] for i, j in ((0, 0), (0, 1), (1, 1))]  # each (C,)
         self.a, self.b = (_quarters(each) if block.pool else each for each in (a, b))
-        self.mapped = torch.empty_like(self.a)  # of the current point; to allocate it anew takes longer than to fill it
+        self.mapped = torch.empty_like(self.a)  # of the current point; allocating it takes longer than filling it
 
     def at(self, beta: float, point: Weights) -> Tensor:
         """What the block gives at a point of the row."""

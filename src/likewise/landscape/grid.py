@@ -41,7 +41,7 @@ from likewise.training.progress import clock
 
 # Any network at many points of a plane: called once for each point and batch.
 class AnyNetwork:
-    """The network in evaluation mode; with `recompute`, batch-norm has the statistics of the batch at hand."""
+    """The network in evaluation mode; with `recompute`, batch-norm has the statistics of the current batch."""
 
     def __init__(self, network: nn.Module, plane: Plane, *, recompute: bool) -> None:
         self.plane = plane

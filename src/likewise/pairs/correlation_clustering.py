@@ -28,7 +28,7 @@ LEAST = 1e-9  # of the largest credibility: a smaller gain is rounding
 def group_greedily(i: Ints, j: Ints, net: Floats, n: int, rounds: int) -> Ints:
     """The group of each of n items in a good grouping, found in about so many rounds over all edges, or fewer.
 
-    Edges (i, j), each once, speak for "same" by `net`, or for "different" where it is below zero.
+    Edges (i, j), each once, count for "same" by `net`, or for "different" where it is below zero.
 
     >>> group_greedily(np.array([0, 1, 0]), np.array([1, 2, 2]), np.array([3.0, 1.0, -2.0]), n=4, rounds=9)
     array([0, 0, 1, 2])
@@ -157,7 +157,7 @@ WORK = 150_000  # for all programs of a repair: 10 to 20 s
 def group_exactly(i: Ints, j: Ints, net: Floats, n: int, work: int = WORK) -> tuple[Ints | None, int]:
     """The group of each of n items in the best grouping, or None where it is out of reach; and the work that is left.
 
-    Edges (i, j), each once, speak for "same" by `net`, or for "different" where it is below zero.
+    Edges (i, j), each once, count for "same" by `net`, or for "different" where it is below zero.
 
     >>> group_exactly(np.array([0, 1, 0]), np.array([1, 2, 2]), np.array([3.0, 1.0, -2.0]), n=4)[0]
     array([0, 0, 1, 2])

@@ -3,7 +3,7 @@
 The prior gives each item one of K labels, all as likely, so two items are the same with probability 1 / K, and items
 that no chain of answers couples are independent. Where K is not given, it is estimated from how many of the pairs
 asked about are the same. People ask more often about pairs that are alike, and then this K is too small to keep groups
-apart; `needed` is what they need, for whoever compares the two.
+apart; `needed` is what they need, so that the two can be compared.
 
 Trees need no more than their own answers: without a loop no answer bears on another. Other components of up to eight
 items are enumerated, and larger ones sampled, by Swendsen and Wang (1987):

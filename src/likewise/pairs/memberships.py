@@ -36,7 +36,7 @@ MEAN_FIELD_SWEEPS = 100
 
 
 class Beliefs(NamedTuple):
-    """What belief propagation says: the classes of items, P(same) of couplings, and the messages to go on from."""
+    """What belief propagation says: the classes of items, P(same) of couplings, and the messages to continue from."""
 
     classes: NDArray[np.float64]  # (n, K + 1)
     same: NDArray[np.float64]  # (E,)

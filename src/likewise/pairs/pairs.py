@@ -254,7 +254,7 @@ class Pairs:
         return replace(self, left=left, right=right, n_items=len(names), ids=names, indexed=False)
 
     def within(self, items: ArrayLike) -> Self:
-        """The answers between these items alone, which are numbered anew in the order given; by number or by a mask.
+        """The answers between these items alone, which are renumbered in the order given; by number or by a mask.
 
         >>> Pairs.from_arrays([(0, 1), (1, 2), (2, 3)], [1, 0, 1]).within([3, 2, 0]).left
         array([1])

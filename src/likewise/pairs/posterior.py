@@ -67,7 +67,7 @@ class Posterior:
     rates: Rates  # of each annotator
     share_wrong: float  # of the answers
     share_wrong_interval: tuple[float, float]  # of 95 %
-    supported: bool  # whether answers are borne out by others, or by the classes given; if not, the rates are a guess
+    supported: bool  # whether answers are confirmed by others, or by the given classes; if not, the rates are a guess
     n_redundant: int  # answers beyond those that a forest of them needs: only these can contradict others
     n_classes: int
     classes: Floats | None  # (n, K) the probability of each item's class, where unary terms were given
@@ -278,7 +278,7 @@ def _supported(fit: Fit, answers: AnswersByAnnotator, untaught: NDArray[np.bool_
 
     Below FORETOLD many numbers of classes and rates explain the answers equally well, and those found are a guess. A
     classifier leaves no such choice: there it is enough that answers which it was not taught go with what it foretells,
-    as they would not if they were dealt out anew.
+    as they would not if they were dealt out again.
     """
     if untaught is None:
         gain = float(fit.gain.sum())

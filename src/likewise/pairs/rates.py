@@ -127,7 +127,7 @@ def estimate(
 
 
 class HiddenErrors(NamedTuple):
-    """What is to be added to the rates of false "different" and of false "same", whoever answers."""
+    """What is added to the rates of false "different" and of false "same" of all annotators."""
 
     added: Floats  # (2,) 0 or more
     covariance: Floats  # (2, 2)

@@ -1,6 +1,6 @@
 """Test accuracy against the number of random answers: run the trials, each to a run folder and a record.
 
-The classifier is made as anyone would make it: with its defaults, but for what the recipe says of the network and the
+The classifier has its defaults, as anyone would make it, except for what the recipe says of the network and the
 augmentation. Where the recipe has a twin, it is the same network given as many class labels as there were answers, with
 as many steps as all stages of the classifier took and the same augmentation, trained with cross-entropy.
 """
@@ -165,7 +165,7 @@ def annotator_rates(classifier: PairClassifier, trial: Trial) -> dict[str, dict[
 
 
 def classifier_of(trial: Trial, n_classes: int, run: Path) -> PairClassifier:
-    """The classifier with its defaults, but for what the recipe and the command line say."""
+    """The classifier with its defaults, except for what the recipe and the command line say."""
     recipe = trial.recipe
     arguments: dict[str, Any] = {**recipe.training}
     if recipe.network is not None:

@@ -67,7 +67,7 @@ KINDS: dict[Any, Kind] = {
     tuple[int, ...]: Kind("a list of epochs in rising order", _epochs),
     tuple[float, float]: Kind("two numbers in rising order", _span),
 }
-KEYS: dict[type, tuple[str, ...]] = {  # of `Settings`, a recipe has those that the paper speaks of
+KEYS: dict[type, tuple[str, ...]] = {  # of `Settings`, a recipe has those that the paper names
     Settings: (
         "epochs",
         "batch_size",

@@ -25,7 +25,7 @@ from likewise.pairs.credible import (
 from likewise.reporting.gallery import ClassifiedItems, Preview, check_shares
 from likewise.reporting.page import certainty
 
-MOST_CONTRADICTED = 24  # answers shown where only the model speaks against them
+MOST_CONTRADICTED = 24  # answers shown where only the model contradicts them
 MOST_ANNOTATORS = 50
 MOST_OUTLIERS = 24
 LINKS = 6  # of a chain
@@ -89,7 +89,7 @@ class Suspect(NamedTuple):
     right: Side
     answered: str
     model: str
-    evidence: Sequence[tuple[str, str]] = ()  # what else speaks against it: its name, and a text
+    evidence: Sequence[tuple[str, str]] = ()  # what other evidence is against it: its name, and a text
 
 
 class AnnotatorRow(NamedTuple):

@@ -28,7 +28,7 @@ class Known(Protocol):
 
     @property
     def complete(self) -> bool:
-        """Whether no pair of the items that answers speak of is unknown, and all pairs count alike."""
+        """Whether no pair of the items that answers name is unknown, and all pairs count alike."""
 
     def among(self, index: ArrayLike, device: Device = "cpu") -> PairTable:
         """The target of a batch of b items."""

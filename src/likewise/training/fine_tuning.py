@@ -3,7 +3,7 @@
     f(x) = classifier((u - mean) / std),    u = tail(x) / |tail(x)|
 
 The loss is that of the answers, and MCL on the pairs that nobody answered by their pseudo-similarity, at a fiftieth of
-the learning rate. The outcome is kept only where held-out answers do not speak against it.
+the learning rate. The outcome is kept only if it does no worse on held-out answers.
 """
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ def fine_tune(
     known: Known,
     pairs: Pairs,  # the answers that batches are drawn from
     held_out: Pairs,  # not trained on
-    settings: Settings,  # but for the epochs; the rate is that of the classifier
+    settings: Settings,  # except the epochs; the rate is that of the classifier
     *,
     epochs: int | None = None,
     flip: float = 0.0,
@@ -70,7 +70,7 @@ def fine_tune(
     progress: bool = True,
     on_epoch: OnEpoch | None = None,
 ) -> tuple[TunedNetwork, list[dict[str, float]], float]:
-    """A fine-tuned copy of the network, its history, and how far held-out answers speak for it, in standard errors."""
+    """A fine-tuned copy of the network, its history, and its gain on held-out answers, in standard errors."""
     pile = Pile(inputs)
     learner = Learner(pile, pairs, held_out, settings, epochs, flip, run, config, progress, on_epoch, rates)
     tuned = copy.deepcopy(network)
