@@ -35,7 +35,7 @@ LEVEL = {room: level for level, rooms in enumerate(ORDER) for room in rooms}
 
 # The same for the files of a room that is built in layers; the files of every other room import in some order too.
 INSIDE = {
-    "storage": [{"atomic_files"}, {"records"}, {"run_folder"}],
+    "storage": [{"atomic_files", "csv_records"}, {"records"}, {"run_folder"}],
     "distributed": [{"world"}, {"collectives"}],
     "criteria": [
         {"targets"},
