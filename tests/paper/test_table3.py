@@ -42,8 +42,8 @@ def tiny(monkeypatch: pytest.MonkeyPatch) -> Task:
             backbone=replace(recipe.backbone, epochs=2, drops=(), batch_size=24),
             similarity=replace(recipe.similarity, epochs=2, drops=(), batch_size=24),
             training=replace(recipe.training, epochs=2, drops=(), batch_size=60),
-            items=4,
-            hidden=8,
+            similarity_items=4,
+            similarity_hidden=8,
         )
         for recipe in recipes
         if recipe.backbone is not None
