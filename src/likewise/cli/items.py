@@ -172,10 +172,7 @@ def are_large(place: str, out: Path) -> bool:
 
 
 def read_answers(place: str, stream: ItemStream) -> Pairs:
-    """The answers of a file or store, with positions among the items where these have names.
-
-    An id that is not among them is refused before any image is read.
-    """
+    """The answers of a file or store; an id that is not among the items is refused before any image is read."""
     from likewise.pairs import Pairs
 
     answers = Pairs.read(place)
