@@ -38,6 +38,7 @@ def test_groups_are_the_classes_where_items_show_them() -> None:
     found = group_items(PILE, PAIRS, 4, 0)
     assert acc(found.groups, Y, 4) > 0.97
     assert found.is_clear
+    assert found.is_informed
     assert found.items.tolist() == list(range(150))
     assert (found.sure > 0).all()
     assert (found.sure <= 1 + 1e-6).all()
@@ -47,7 +48,9 @@ def test_groups_are_the_classes_where_items_show_them() -> None:
 
 def test_answers_that_the_items_say_nothing_about_are_not_clear() -> None:
     labels = np.random.default_rng(0).permutation(Y)
-    assert not group_items(PILE, Pairs.from_labels(labels, n=300), 4, 0).is_clear
+    found = group_items(PILE, Pairs.from_labels(labels, n=300), 4, 0)
+    assert not found.is_clear
+    assert not found.is_informed
 
 
 def test_a_network_sees_other_groups_than_the_items_show() -> None:
@@ -130,7 +133,7 @@ def test_batches_of_the_items_that_were_looked_at() -> None:
 
 
 def test_targets_leave_out_what_was_not_looked_at() -> None:
-    found = grouping.Grouping(np.array([1, 3]), np.array([2, 0]), np.array([0.5, 1.0], dtype=np.float32), 0.9, 0.0)
+    found = grouping.Grouping(np.array([1, 3]), np.array([2, 0]), np.array([0.5, 1.0], dtype=np.float32), 0.9, 0.1, 0.0)
     outputs, weight = found.targets(5)
     assert outputs.tolist() == [0, 2, 0, 0, 0]
     assert weight.tolist() == [0, 0.5, 0, 1, 0]

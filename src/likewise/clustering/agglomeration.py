@@ -89,6 +89,7 @@ class Agglomerated:
     geometry: str  # the candidate that counts most
     together: NDArray[np.bool_]  # (m,) under it, whether the items of each answer are in one cluster, out of fold
     contrast: float  # how much more often answers say "same" within clusters than between, each out of fold
+    contrast_error: float  # its standard error
 
 
 class Agglomeration(ClusterMixin, BaseEstimator):  # type: ignore[misc]
@@ -173,8 +174,17 @@ def combined(tried: list[Candidate], together: list[NDArray[np.bool_]], odds: Od
         if weight > LEAST_WEIGHT:
             total += weight * aligned(candidate.posterior(odds, wrong, n_clusters), first)
     posterior = total / total.sum(axis=1, keepdims=True)
-    within, between = (np.divide(*counts) for counts in same_of_all(together[best], odds))
-    return Agglomerated(posterior, wrong, tried[best].name, together[best], float(within - between))
+    return Agglomerated(posterior, wrong, tried[best].name, together[best], *contrast(together[best], odds))
+
+
+def contrast(together: NDArray[np.bool_], odds: Odds) -> tuple[float, float]:
+    """How much more often answers say "same" within clusters than between, and its standard error."""
+    counts = same_of_all(together, odds)
+    within, between = (same / everything for same, everything in counts)
+    variance = sum(
+        rate * (1 - rate) / everything for rate, (_, everything) in zip((within, between), counts, strict=True)
+    )
+    return float(within - between), float(np.sqrt(variance))
 
 
 def candidates(spaces: Mapping[str, Space], n_clusters: int, seed: int, *, starts: int = STARTS) -> Iterator[Candidate]:

@@ -2,9 +2,9 @@
 
 1. Groups: the items are grouped by geometry and answers, and the network is taught these groups; then once more by what
    it sees itself (grouping.py).
-2. Starts: where groups do not show the classes, MCL over the known pairs from random weights, in batches that hold
-   them; joint MCL where no pair is unknown, as with labels. A start that ends with classes merged shows in the answers
-   it gets wrong, and another one is made.
+2. Starts: where groups do not show the classes clearly, MCL over the known pairs from random weights, in batches that
+   hold them; joint MCL where no pair is unknown, as with labels. A start that ends with classes merged shows in the
+   answers it gets wrong, and another one is made. It is kept where held-out answers are for it by two standard errors.
 3. Turns: where answers may be wrong, network and answers judge each other (turns.py).
 4. Unlabelled: the best of them goes on with all items. Unknown pairs count through their pseudo-similarity; vectors of
    which more than were grouped are at hand count through the smoothness of the classes around them.
@@ -192,12 +192,13 @@ def learn_answers(
     if grouped and unlabelled and (room := room_for(pile)) > n_grouped:
         around = Neighbourhood.of(pile, items_to_look_at(raw_answers, n_items, settings.seed, room), settings.seed)
     if grouped:
-        best, clear = learn_groups(learner, network(settings.seed), raw_answers, grouped, around)
-    if best is None or not clear:
+        best, grouping = learn_groups(learner, network(settings.seed), raw_answers, grouped, around)
+        clear = grouping.is_informed
+    if best is None or not grouping.is_clear:
         if turns == "joint" and isinstance(known, EvidenceKnowledge):
             known = known_by_answers(raw_answers)
         start, n_starts = learn_starts(learner, network, known, starts)
-        if best is None or learner.gain(start.model, best.model) > 0:
+        if best is None or learner.gain(start.model, best.model) > CHANCE:
             best, clear = start, False
     judgement, confusion = None, None
     if turns == "confusion":
@@ -232,26 +233,25 @@ def learn_answers(
 
 def learn_groups(
     learner: Learner, network: nn.Module, raw_answers: Pairs, n_groups: int, around: Neighbourhood | None
-) -> tuple[Stage, bool]:
-    """Teach the network groups of the items, and then those that it sees; gives also whether they are clear.
+) -> tuple[Stage, Grouping]:
+    """Teach the network groups of the items, and then those that it sees; gives also the first ones.
 
     In a neighbourhood the groups are of all items at once, and there is no second round; whether one would pay was not
     measured.
     """
     pile, settings = learner.pile, learner.settings
-    grouping = group_items(pile, raw_answers, n_groups, settings.seed, around=around)
-    clear = grouping.is_clear
+    first = grouping = group_items(pile, raw_answers, n_groups, settings.seed, around=around)
     if isinstance(network, Linear):
         features = torch.from_numpy(seen_by(network, pile, grouping.items))
         start_at_prototypes(network, features, torch.from_numpy(grouping.groups))
     stage = teach_classes(learner, "groups", network, grouping, 1, None)
-    if clear and around is None and not isinstance(network, Linear):  # which sees the items as they are
+    if first.is_clear and around is None and not isinstance(network, Linear):  # which sees the items as they are
         grouping = group_items(pile, raw_answers, n_groups, settings.seed, network)
         again = teach_classes(learner, "groups", copy.deepcopy(network), grouping, 2, stage)
         if learner.gain(again.model, network) > -CHANCE:
             stage = again
     model = learner.answering(stage.model, min(grouping.wrong, 0.4))
-    return Stage(model, stage.history), clear
+    return Stage(model, stage.history), first
 
 
 def teach_classes(

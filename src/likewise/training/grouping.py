@@ -33,6 +33,7 @@ ITEMS, MOST_ITEMS = 10_000, 20_000  # that are looked at; more than the first on
 MOST_PIXELS = 28  # of a side
 WEIGHED = 2  # times that annotators are weighed by the groups, where they are not alike
 CLEAR = 0.5  # the contrast from which a grouping is taken to show the classes
+FORETELLS = 4.0  # standard errors of the contrast
 LEAST_SAME = 3.0  # answers between two groups that make them one, of which each "different" takes three away
 
 
@@ -42,11 +43,17 @@ class Grouping:
     groups: Ints  # (m,)
     sure: NDArray[np.float32]  # (m,) the probability of each item's group
     contrast: float  # how much more often answers say "same" within groups than between them, out of fold
+    contrast_error: float  # its standard error
     wrong: float  # the share of the answers taken to be wrong
 
     @property
     def is_clear(self) -> bool:
         return self.contrast >= CLEAR
+
+    @property
+    def is_informed(self) -> bool:
+        """Whether the groups foretell answers, by more than the best of many candidates does by chance."""
+        return self.contrast > FORETELLS * self.contrast_error
 
     def targets(self, n_items: int) -> tuple[Tensor, Tensor]:
         """The output of each item (n,) and its weight (n,), which is 0 for items that were not looked at."""
@@ -100,15 +107,15 @@ def group_items(
             posterior = corrected(rows, posterior, odds, found.together, found.wrong, seed)
         else:
             items, posterior = around.items, around.spread(items, posterior, odds, found.wrong, seed)
-        return [items.tolist(), posterior.argmax(1).tolist(), posterior.max(1).tolist(), [found.contrast, found.wrong]]
+        measures = [found.contrast, found.contrast_error, found.wrong]
+        return [items.tolist(), posterior.argmax(1).tolist(), posterior.max(1).tolist(), measures]
 
-    items, groups, sure, (contrast, wrong) = from_first(decide)
+    items, groups, sure, measures = from_first(decide)
     return Grouping(
         np.array(items, dtype=np.int64),
         np.array(groups, dtype=np.int64),
         np.array(sure, dtype=np.float32),
-        contrast,
-        wrong,
+        *measures,
     )
 
 

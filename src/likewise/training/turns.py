@@ -247,7 +247,7 @@ def learn_in_turns(
         model = copy.deepcopy(stage.model)
         if joint:
             sure = np.array(decided["sure"], dtype=np.float32)
-            again = teach_classes(model, Grouping(items, classes, sure, 0.0, 0.0), turn, stage)
+            again = teach_classes(model, Grouping(items, classes, sure, 0.0, 0.0, 0.0), turn, stage)
         else:
             again = teach_answers(model, EvidenceKnowledge(evidence(answers, *rates)), turn, stage)
         least = CHANCE if clear else -CHANCE  # clear groups are easily forgotten
