@@ -225,7 +225,7 @@ def fine_tune_encoder(
         task.held_out,
         settings,
         epochs=model.epochs,
-        flip=learned.flip,
+        noise=learned.noise,
         rates=None if judgement is None else judgement.rates,
         run=run,
         config={"items": items_checksum(inputs), "encoder": encoder.facts["sha256"]},

@@ -23,9 +23,9 @@ from likewise.estimators.naming import match_names, outputs_in_use
 from likewise.estimators.task import Task, checksum, item_weights, items_checksum, make_task, weighted_answers
 from likewise.estimators.wrong_answers import (
     Verdict,
-    flip_of,
     is_by_annotator,
     judge_all,
+    noise_rate,
     rates_of,
     share_wrong,
     turns_of,
@@ -156,7 +156,7 @@ def _learn(
         raw_answers=task.raw_answers,
         starts=model.starts,
         unlabelled=bool(model.unlabelled) and answered,
-        flip=flip_of(model.noise) if answered else 0.0,
+        noise=noise_rate(model.noise) if answered else 0.0,
         turns=turns_of(model.noise) if isinstance(answers, Pairs) else None,
         run=run,
         config=None if run is None else _config(model, inputs, task),
@@ -180,10 +180,10 @@ def _learn(
         verdict = judge_all(unary, weighted, task.held_out, model.noise, grouped=learned.grouped)
     model._set_verdict(verdict)
     if answered:
-        rates = rates_of(verdict, learned.flip, task.held_out)
+        rates = rates_of(verdict, learned.noise, task.held_out)
         model.network_ = calibrated(learned.network, pile, task.held_out, rates)
     model.confusion_ = learned.confusion
-    model.noise_ = learned.flip if verdict.posterior is None else share_wrong(verdict, task.noisy)
+    model.noise_ = learned.noise if verdict.posterior is None else share_wrong(verdict, task.noisy)
     return inputs, logits.argmax(1).numpy()
 
 

@@ -177,7 +177,7 @@ def learn_new(model: PairClassifier, new: Examples, seed: int) -> list[dict[str,
         if is_evidence(model):
             objective = answers_objective(EvidenceKnowledge(pairs))
         else:
-            objective = answers_objective(AnswerKnowledge(pairs, implied=not noisy), flip=model.noise_)
+            objective = answers_objective(AnswerKnowledge(pairs, implied=not noisy), noise=model.noise_)
     is_new = index[:, 0] >= len(joint.inputs) - len(new.inputs)
     if not is_new.any():
         raise InputError("All new answers contradict earlier ones; correct them, or let noise be learned.")

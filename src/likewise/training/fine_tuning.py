@@ -63,7 +63,7 @@ def fine_tune(
     settings: Settings,  # except the epochs; the rate is that of the classifier
     *,
     epochs: int | None = None,
-    flip: float = 0.0,
+    noise: float = 0.0,
     rates: ErrorRates | None = None,  # of wrong answers of each annotator
     run: Path | None = None,
     config: Mapping[str, object] | None = None,
@@ -72,14 +72,14 @@ def fine_tune(
 ) -> tuple[TunedNetwork, list[dict[str, float]], float]:
     """A fine-tuned copy of the network, its history, and its gain on held-out answers, in standard errors."""
     pile = Pile(inputs)
-    learner = Learner(pile, pairs, held_out, settings, epochs, flip, run, config, progress, on_epoch, rates)
+    learner = Learner(pile, pairs, held_out, settings, epochs, noise, run, config, progress, on_epoch, rates)
     tuned = copy.deepcopy(network)
     tuned.train()
     tuned.tail.eval()  # batch-norms keep their statistics
     ends = torch.from_numpy(np.stack([pairs.left, pairs.right], axis=1))
     order = AnswerOrder(ends, len(inputs), settings.batch_size, seed=settings.seed, answered=0.5)
     steps = min(max(LEAST, math.ceil(VISITS * len(inputs) / settings.batch_size)), MOST)
-    objective = answers_objective(known, unlabelled=True, flip=flip)
+    objective = answers_objective(known, unlabelled=True, noise=noise)
     stage = learner.train(tuned, objective, order, steps, "fine-tuning", "fine-tuning", rate=RATE)
     tuned.eval()
     return tuned, stage.history, learner.gain(tuned, network)
