@@ -59,7 +59,7 @@ def untrained() -> SimilarityModule:
 def say(monkeypatch: pytest.MonkeyPatch, probability: NDArray[Any]) -> None:
     """Let this be what the similarity network says of the pile's pairs."""
     seen = SimpleNamespace(probability=lambda: torch.from_numpy(probability.astype(np.float32)))
-    monkeypatch.setattr(transfer_methods, "embed_pile", lambda *_: seen)
+    monkeypatch.setattr(transfer_methods, "embed_items", lambda *_: seen)
 
 
 def agree(outputs: NDArray[Any], truth: NDArray[Any]) -> bool:

@@ -18,7 +18,17 @@ from likewise.datasets import Augmentation, Jitter
 from likewise.evaluation import accuracy, confusion, match_outputs
 from likewise.networks import build
 from likewise.supervision import AnswerKnowledge, Known, LabelKnowledge, smooth_objective
-from likewise.training import Batch, Learned, Pile, Settings, answer_loss, answers, grouping, hold_out, learn_answers
+from likewise.training import (
+    Batch,
+    Learned,
+    NetworkInputs,
+    Settings,
+    answer_loss,
+    answers,
+    grouping,
+    hold_out,
+    learn_answers,
+)
 from likewise.training.forward import Objective
 
 K = 3
@@ -27,7 +37,7 @@ POINTS = (
     torch.randn(240, 2, generator=torch.Generator().manual_seed(0))
     + 9 * torch.tensor([[0.0, 0.0], [1.0, 0.0], [0.0, 1.0]])[torch.from_numpy(LABELS)]
 )
-PILE = Pile(POINTS)
+PILE = NetworkInputs(POINTS)
 PAIRS = Pairs.from_labels(LABELS, n=300)
 SETTINGS = Settings(batch_size=40, learning_rate=0.01, schedule="one-cycle", precision="float32")
 
@@ -241,12 +251,12 @@ def test_joint_mcl_resumes_to_the_same_network_without_its_memory(tmp_path: Path
 
 def test_views_with_gentler_views_are_nearer() -> None:
     strong = Augmentation(degrees=10, crop_padding=4)
-    pile = Pile(torch.zeros(3, 1, 8, 8, dtype=torch.uint8), (0.1,), (0.2,), strong)
+    pile = NetworkInputs(torch.zeros(3, 1, 8, 8, dtype=torch.uint8), (0.1,), (0.2,), strong)
     judged = pile.with_gentler_views()
     assert judged.augment == Augmentation(degrees=5, crop_padding=2)
     assert pile.augment is strong
     assert judged.inputs is pile.inputs
     assert (judged.mean, judged.std) == ((0.1,), (0.2,))
     jitter = Jitter(0.1, (1.0,))  # of features, which are judged as they were learned
-    assert Pile(torch.zeros(3, 1), augment=jitter).with_gentler_views().augment is jitter
-    assert Pile(torch.zeros(3, 1)).with_gentler_views().augment is None
+    assert NetworkInputs(torch.zeros(3, 1), augment=jitter).with_gentler_views().augment is jitter
+    assert NetworkInputs(torch.zeros(3, 1)).with_gentler_views().augment is None

@@ -32,7 +32,7 @@ from likewise.estimators.wrong_answers import (
 )
 from likewise.evaluation import NumberOfClasses
 from likewise.pairs import LargeAnswers, Pairs
-from likewise.training import Pile, Settings, learn_answers
+from likewise.training import NetworkInputs, Settings, learn_answers
 from likewise.training.grouping import agglomerated, among, spaces_of
 from likewise.training.turns import calibrated
 
@@ -62,7 +62,7 @@ def estimate_n_classes(inputs: Tensor, form: InputForm, answers: Pairs, seed: in
 
     def count() -> dict[str, int]:
         rows, odds = items_to_count(Odds.of(read_constraints(answers, len(inputs))), seed)
-        spaces = spaces_of(Pile(inputs, form.mean, form.std), rows)
+        spaces = spaces_of(NetworkInputs(inputs, form.mean, form.std), rows)
         if len(answers.annotators) > 1:
             nothing = Odds(len(rows), np.empty((0, 2), dtype=np.int64), np.empty(0))
             n_groups = count_classes(spaces, nothing, seed).estimate
@@ -141,7 +141,7 @@ def _learn(
         seed=seed,
     )
     run = None if model.run is None else Path(model.run)
-    pile = Pile(
+    pile = NetworkInputs(
         inputs, form.mean, form.std, form.augmentation(model.augment), encode_views_to_fit(model, X, model.views)
     )
     learned = learn_answers(

@@ -26,7 +26,7 @@ from likewise.estimators.starting_network import Network
 from likewise.estimators.task import checksum, items_checksum
 from likewise.storage.records import Form
 from likewise.supervision.semi import Method, find_method, usual_epsilon
-from likewise.training import LEAST_STEPS, Augment, Evaluate, OnEpoch, Pile, Settings, learn_few_labels
+from likewise.training import LEAST_STEPS, Augment, Evaluate, NetworkInputs, OnEpoch, Settings, learn_few_labels
 from likewise.training.settings import Precision
 from likewise.unknown import UNKNOWN
 
@@ -208,7 +208,7 @@ class SemiSupervisedClassifier(NetworkClassifier):
         method = self._method_for(method, labels)
         self.method_ = method.name
         views = encode_views_to_fit(self, X, self.views)
-        pile = Pile(inputs, form.mean, form.std, form.augmentation(self.augment), views)
+        pile = NetworkInputs(inputs, form.mean, form.std, form.augmentation(self.augment), views)
         epsilon = usual_epsilon(math.prod(form.shape)) if self.epsilon is None else self.epsilon
         learned = learn_few_labels(
             self._starting_network(inputs, seed),
@@ -269,7 +269,7 @@ class SemiSupervisedClassifier(NetworkClassifier):
             seed=seed,
         )
 
-    def _held_out_scores(self, pile: Pile, labels: PartialLabels) -> Evaluate:
+    def _held_out_scores(self, pile: NetworkInputs, labels: PartialLabels) -> Evaluate:
         held_out, truth = self.held_out_, torch.from_numpy(labels.codes[self.held_out_])
 
         def evaluate(network: nn.Module, _: np.ndarray) -> dict[str, float]:

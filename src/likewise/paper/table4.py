@@ -20,7 +20,7 @@ from likewise.paper.records import Record, machines, notes, read_records, record
 from likewise.paper.table4_entries import TABLE4, Aim, SemiEntry, SemiRecipe, entry_name, semi_recipes
 from likewise.storage.records import machine, read_json, write_json
 from likewise.supervision.semi import METHODS, natural_weights
-from likewise.training import FewLabelsLearned, Pile, learn_few_labels
+from likewise.training import FewLabelsLearned, NetworkInputs, learn_few_labels
 from likewise.training.labelled import count_outputs, logits_of
 
 
@@ -103,7 +103,7 @@ def learn(entry: SemiEntry, data: DataSet, labels: Tensor, run: Path | None) -> 
 
     return learn_few_labels(
         build(recipe.network, data.train.n_classes, shape, seed=entry.split),
-        Pile(data.train.inputs, data.mean, data.std, recipe.augmentation),
+        NetworkInputs(data.train.inputs, data.mean, data.std, recipe.augmentation),
         labels,
         METHODS[entry.method],
         entry.supervised,

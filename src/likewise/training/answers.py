@@ -44,7 +44,7 @@ from likewise.training.batches import Order
 from likewise.training.discovery import start_at_prototypes
 from likewise.training.forward import Objective
 from likewise.training.grouping import Grouping, GroupOrder, group_items, items_to_look_at, seen_by
-from likewise.training.items import Pile
+from likewise.training.inputs import NetworkInputs
 from likewise.training.loop import OnEpoch, train
 from likewise.training.neighbourhood import Neighbourhood, room_for
 from likewise.training.orders import LEAST_STEPS, AnswerOrder
@@ -99,7 +99,7 @@ class Stage(NamedTuple):
 class Learner:
     """What all stages share."""
 
-    pile: Pile
+    pile: NetworkInputs
     pairs: Pairs
     held_out: Pairs
     settings: Settings
@@ -165,7 +165,7 @@ class Learner:
 
 def learn_answers(
     network: Callable[[int], nn.Module],  # a fresh network for a seed
-    pile: Pile,
+    pile: NetworkInputs,
     known: Known,
     pairs: Pairs,  # the answers that batches are drawn from
     held_out: Pairs,  # not trained on; may be empty

@@ -21,7 +21,7 @@ from likewise.datasets import to_unit_length
 from likewise.pairs import Pairs
 from likewise.supervision import Known, answers_objective
 from likewise.training.answers import Learner
-from likewise.training.items import Pile
+from likewise.training.inputs import NetworkInputs
 from likewise.training.loop import OnEpoch
 from likewise.training.orders import AnswerOrder
 from likewise.training.settings import Settings
@@ -71,7 +71,7 @@ def fine_tune(
     on_epoch: OnEpoch | None = None,
 ) -> tuple[TunedNetwork, list[dict[str, float]], float]:
     """A fine-tuned copy of the network, its history, and its gain on held-out answers, in standard errors."""
-    pile = Pile(inputs)
+    pile = NetworkInputs(inputs)
     learner = Learner(pile, pairs, held_out, settings, epochs, noise, run, config, progress, on_epoch, rates)
     tuned = copy.deepcopy(network)
     tuned.train()

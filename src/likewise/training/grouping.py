@@ -24,7 +24,7 @@ from likewise.clustering.correction import corrected
 from likewise.clustering.joining import Odds
 from likewise.distributed import from_first
 from likewise.pairs import Pairs
-from likewise.training.items import Pile, features_of
+from likewise.training.inputs import NetworkInputs, features_of
 from likewise.training.neighbourhood import Neighbourhood
 from likewise.training.orders import shuffled_steps
 from likewise.training.witnesses import answers_one_by_one, takes_classes_for_others, weighed
@@ -80,7 +80,7 @@ class GroupOrder:
 
 
 def group_items(
-    pile: Pile,
+    pile: NetworkInputs,
     pairs: Pairs,
     n_groups: int,
     seed: int,
@@ -165,7 +165,7 @@ def among(pairs: Pairs, items: Ints) -> Pairs:
     return dataclasses.replace(made, annotator=there.annotator, annotators=there.annotators)
 
 
-def spaces_of(pile: Pile, items: Ints) -> dict[str, NDArray[np.float32]]:
+def spaces_of(pile: NetworkInputs, items: Ints) -> dict[str, NDArray[np.float32]]:
     """The items as vectors (m, d): the pixels of images, made smaller; features as they are and standardised."""
     rows = pile.inputs[torch.from_numpy(items)]
     if rows.ndim == 4:
@@ -176,7 +176,7 @@ def spaces_of(pile: Pile, items: Ints) -> dict[str, NDArray[np.float32]]:
     return {"items": rows.numpy(), "standardised": (rows / torch.where(std > 0, std, 1.0)).numpy()}
 
 
-def seen_by(network: nn.Module, pile: Pile, items: Ints) -> NDArray[np.float32]:
+def seen_by(network: nn.Module, pile: NetworkInputs, items: Ints) -> NDArray[np.float32]:
     """The network's features of the items (m, d), or its logits where it names none."""
     return np.asarray(pile.logits(features_of(network), items).flatten(1).numpy())
 

@@ -22,7 +22,7 @@ from likewise.storage.run_folder import lock_folder, network_tensors, write_hist
 from likewise.training.batches import Batch, Batches, LoaderBatches
 from likewise.training.checkpoint import State, Tally, load_checkpoint, restore_previous, save_checkpoint
 from likewise.training.forward import Objective, forward, gather_outputs, in_parallel, move, synchronise
-from likewise.training.items import evaluating, modes_kept
+from likewise.training.inputs import evaluating, modes_kept
 from likewise.training.optimizers import (
     OF_SETTINGS,
     MakeOptimizer,

@@ -40,7 +40,7 @@ from likewise.supervision import (
 )
 from likewise.training.forward import Objective
 from likewise.training.grouping import Grouping, among, items_to_look_at
-from likewise.training.items import Pile
+from likewise.training.inputs import NetworkInputs
 from likewise.training.orders import AnswerOrder
 
 if TYPE_CHECKING:
@@ -75,7 +75,7 @@ def noise_of(network: nn.Module, noise: float | None) -> float:
 
 
 def answer_loss(
-    network: nn.Module, pile: Pile, pairs: Pairs, noise: float | None = 0.0, *, evidence: bool = False
+    network: nn.Module, pile: NetworkInputs, pairs: Pairs, noise: float | None = 0.0, *, evidence: bool = False
 ) -> tuple[float, float]:
     """The mean MCL of answers, and the share of them that the network denies."""
     losses, denied = answer_losses(network, pile, pairs, noise, evidence)
@@ -83,7 +83,7 @@ def answer_loss(
 
 
 def answer_losses(
-    network: nn.Module, pile: Pile, pairs: Pairs, noise: float | None = 0.0, evidence: bool = False
+    network: nn.Module, pile: NetworkInputs, pairs: Pairs, noise: float | None = 0.0, evidence: bool = False
 ) -> tuple[NDArray[np.float32], NDArray[np.bool_]]:
     """The MCL of each answer (m,), and whether the network denies it (m,).
 
@@ -106,7 +106,7 @@ def answer_losses(
 
 
 def held_out_losses(
-    network: nn.Module, pile: Pile, held_out: Pairs, noise: float | None, rates: ErrorRates | None = None
+    network: nn.Module, pile: NetworkInputs, held_out: Pairs, noise: float | None, rates: ErrorRates | None = None
 ) -> NDArray[np.float32]:
     """The MCL of each held-out answer (m,), none of which is taken as certain; with rates, by its annotator."""
     if rates is None:
@@ -115,7 +115,7 @@ def held_out_losses(
     return answer_losses(inner(network), pile, replace(held_out, same=same), evidence=True)[0]
 
 
-def held_out_scores(network: nn.Module, pile: Pile, held_out: Pairs, noise: float | None) -> dict[str, float]:
+def held_out_scores(network: nn.Module, pile: NetworkInputs, held_out: Pairs, noise: float | None) -> dict[str, float]:
     """Columns of the history."""
     if not len(held_out):
         return {}
@@ -194,7 +194,7 @@ def temperature(logits: Floats, pairs: Pairs, rates: ErrorRates) -> float:
     return float(np.exp(minimize_scalar(loss, bounds=(-1.0, 2.5), method="bounded").x))
 
 
-def calibrated(network: nn.Module, pile: Pile, held_out: Pairs, rates: ErrorRates) -> nn.Module:
+def calibrated(network: nn.Module, pile: NetworkInputs, held_out: Pairs, rates: ErrorRates) -> nn.Module:
     """The network with its logits divided by their temperature, where held-out answers are for it.
 
     They must be more likely so, and no more of them denied; and there must be enough. The classes stay the same. Only a

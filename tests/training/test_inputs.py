@@ -10,7 +10,7 @@ import pytest
 import torch
 from torch import nn
 
-from likewise.training import Pile, evaluating, predict_logits
+from likewise.training import NetworkInputs, evaluating, predict_logits
 
 
 def test_spacing_is_the_median_distance_to_the_third_neighbour() -> None:
@@ -19,12 +19,12 @@ def test_spacing_is_the_median_distance_to_the_third_neighbour() -> None:
     rows = ((x - torch.tensor(mean)) / torch.tensor(std)).double().numpy()
     third = [sorted(np.linalg.norm(row - other) for other in rows)[3] for row in rows]
     # torch takes the lower of the two in the middle
-    assert Pile(x, mean, std).spacing(seed=0) == pytest.approx(sorted(third)[29], rel=1e-4)
+    assert NetworkInputs(x, mean, std).spacing(seed=0) == pytest.approx(sorted(third)[29], rel=1e-4)
 
 
 def test_spacing_of_equal_items_is_zero_and_of_two_is_their_distance() -> None:
-    assert Pile(torch.ones(9, 3)).spacing(seed=0) == pytest.approx(0, abs=1e-3)
-    assert Pile(torch.tensor([[0.0], [2.0]])).spacing(seed=0) == pytest.approx(2)
+    assert NetworkInputs(torch.ones(9, 3)).spacing(seed=0) == pytest.approx(0, abs=1e-3)
+    assert NetworkInputs(torch.tensor([[0.0], [2.0]])).spacing(seed=0) == pytest.approx(2)
 
 
 def network() -> nn.Sequential:

@@ -21,7 +21,7 @@ MOST_NUMBERS = 2**24  # of them in memory
 
 
 @dataclass(frozen=True)
-class Pile:
+class NetworkInputs:
     """Items and how they become inputs of the network."""
 
     inputs: Tensor  # uint8 (n, C, H, W) or float (n, d), or what stands for it, such as `ArrayOnDisk`
@@ -30,7 +30,7 @@ class Pile:
     augment: Augment | None = None
     views: Tensor | None = None  # of each item, (v, n, ...), beside the item itself
 
-    def with_gentler_views(self) -> Pile:
+    def with_gentler_views(self) -> NetworkInputs:
         """The same with views of images half as far from them as in training, which are predicted better."""
         halved = self.augment.halved() if isinstance(self.augment, Augmentation) else self.augment
         return dataclasses.replace(self, augment=halved)
