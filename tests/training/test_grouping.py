@@ -10,7 +10,7 @@ from torch import nn
 
 from likewise import Pairs
 from likewise.clustering.constraints import read_constraints
-from likewise.clustering.joining import Odds
+from likewise.clustering.linkage import Odds
 from likewise.evaluation import accuracy, confusion, match_outputs
 from likewise.networks import build
 from likewise.training import NetworkInputs, grouping

@@ -8,7 +8,7 @@ import torch
 from sklearn.datasets import make_moons
 
 from likewise.clustering.constraints import read_constraints
-from likewise.clustering.joining import Odds
+from likewise.clustering.linkage import Odds
 from likewise.pairs import Pairs
 from likewise.training import NetworkInputs, neighbourhood
 from likewise.training.neighbourhood import Neighbourhood, room_for

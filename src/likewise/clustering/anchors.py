@@ -1,7 +1,7 @@
 """Grouping around anchors: items whose classes are known keep them, and the others join them or form new clusters.
 
 The labelled items of a class are one group from the start, and two such groups are never joined. So known classes,
-answers and geometry are one problem (`joining.py`): labels are links that are certain, answers are odds, and
+answers and geometry are one problem (`linkage.py`): labels are links that are certain, answers are odds, and
 
     q_i = softmax_k(geometry.logits_ik + sum_j w_ij q_jk),      q_i fixed where i is labelled
 
@@ -35,8 +35,8 @@ from likewise.clustering.agglomeration import (
 )
 from likewise.clustering.constraints import Floats, Ints
 from likewise.clustering.geometry import Means
-from likewise.clustering.joining import FIRST_WRONG, Odds
 from likewise.clustering.k_means import fit_centres
+from likewise.clustering.linkage import FIRST_WRONG, Odds
 from likewise.evaluation import accuracy, ari, confusion, match_outputs
 
 CERTAIN = 1e3  # log-odds of a label

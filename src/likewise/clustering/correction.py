@@ -19,7 +19,7 @@ from scipy.special import softmax
 
 from likewise.clustering.agglomeration import same_of_all
 from likewise.clustering.constraints import Floats, Ints
-from likewise.clustering.joining import Odds
+from likewise.clustering.linkage import Odds
 
 Bools = NDArray[np.bool_]
 

@@ -13,7 +13,7 @@ from torch import Tensor
 
 from likewise.clustering.constraints import read_constraints
 from likewise.clustering.counting import count_classes, items_to_count
-from likewise.clustering.joining import Odds
+from likewise.clustering.linkage import Odds
 from likewise.distributed import from_first
 from likewise.errors import InputError
 from likewise.estimators.encoding import encode_views_to_fit, fine_tune_encoder

@@ -16,7 +16,7 @@ from torch import Tensor, nn
 
 from likewise.clustering.anchors import Grouped, group_around, judge_geometries
 from likewise.clustering.constraints import read_constraints
-from likewise.clustering.joining import Odds
+from likewise.clustering.linkage import Odds
 from likewise.clustering.resolution import count_with_known
 from likewise.errors import InputError
 from likewise.estimators.held_out_classes import sample_of_each_class

@@ -21,7 +21,7 @@ from torch.nn.functional import adaptive_avg_pool2d
 from likewise.clustering.agglomeration import Agglomerated, agglomerate, principal_rows
 from likewise.clustering.constraints import Floats, Ints, read_constraints
 from likewise.clustering.correction import corrected
-from likewise.clustering.joining import Odds
+from likewise.clustering.linkage import Odds
 from likewise.distributed import from_first
 from likewise.pairs import Pairs
 from likewise.training.inputs import NetworkInputs, features_of

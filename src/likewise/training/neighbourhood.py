@@ -26,7 +26,7 @@ from likewise.clustering.agglomeration import NEIGHBOURS, principal_rows
 from likewise.clustering.constraints import Floats, Ints
 from likewise.clustering.correction import FOLDS, STRENGTHS, Answers, model_of_partition, scaled
 from likewise.clustering.geometry import diffusion, nearest, shared_neighbours
-from likewise.clustering.joining import Odds
+from likewise.clustering.linkage import Odds
 from likewise.datasets import normalise
 from likewise.distributed import share
 from likewise.training.inputs import NetworkInputs

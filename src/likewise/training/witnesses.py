@@ -27,7 +27,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from likewise.clustering.constraints import Floats, Ints
-from likewise.clustering.joining import LEAST_WRONG, Odds
+from likewise.clustering.linkage import LEAST_WRONG, Odds
 from likewise.pairs import Pairs
 from likewise.pairs.rates import AnswersByAnnotator, estimate, log_odds
 

@@ -1,4 +1,4 @@
-"""Small clusters, joined by what geometry and answers say of them together.
+"""Linkage: small clusters, joined by what geometry and answers say of them together.
 
     join the two groups p, q with the greatest   geometry.gains[p, q] + sum_{i in p, j in q} w_ij,   until K are left
 
