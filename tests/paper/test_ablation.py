@@ -62,8 +62,8 @@ def test_each_option_learns_and_is_recorded(recipe: Recipe, data: DataSet, tmp_p
     record = ablation.run_ablation_entry(AblationEntry(recipe, "mcl", option), data, tmp_path)
     assert record.error < (60 if option in ("balance", "classes") else 5)  # these two may leave classes merged
     assert (record.table, record.criterion, record.treatment) == ("ablation", "mcl", option)
-    assert record.settings["option"] == OPTIONS[option].told
-    assert json.loads((tmp_path / "config.json").read_text())["config"]["option"] == OPTIONS[option].told
+    assert record.settings["option"] == OPTIONS[option].numbers
+    assert json.loads((tmp_path / "config.json").read_text())["config"]["option"] == OPTIONS[option].numbers
     assert record.command == f"likewise paper ablation --dataset blobs --network mlp --option {option} --seed 0"
 
 

@@ -55,16 +55,16 @@ class AnchoredOdds(Odds):
     anchors: Ints = field(default_factory=lambda: np.empty(0, dtype=np.int64))  # (n,) its known class, or -1
 
     def matrix(self, wrong: float) -> csr_array:
-        said = super().matrix(wrong)
+        from_answers = super().matrix(wrong)
         labelled = np.flatnonzero(self.anchors >= 0)
         if not len(labelled):
-            return said
+            return from_answers
         first = np.unique(self.anchors[labelled], return_index=True)[1]
         stands = labelled[first]  # one item for each known class
         one, other = np.nonzero(~np.eye(len(stands), dtype=np.bool_))
         values = np.concatenate([np.full(len(labelled), CERTAIN), np.full(len(one), APART)])
         places = np.concatenate([labelled, stands[one]]), np.concatenate([labelled, stands[other]])
-        return csr_array(said + csr_array((values, places), shape=said.shape))
+        return csr_array(from_answers + csr_array((values, places), shape=from_answers.shape))
 
 
 @dataclass(frozen=True, eq=False)

@@ -129,8 +129,8 @@ def evidence_mcl(
     """
     listed = listed_pairs(logits, likely, weight, pairs, reduction)
     s_hat, apart = listed.similarity()
-    said = listed.same * s_hat + (1 - listed.same) * apart
-    return listed.reduce(-said.clamp_min(torch.finfo(said.dtype).tiny).log(), reduction)
+    p_answer = listed.same * s_hat + (1 - listed.same) * apart
+    return listed.reduce(-p_answer.clamp_min(torch.finfo(p_answer.dtype).tiny).log(), reduction)
 
 
 def confusion_mcl(

@@ -70,7 +70,7 @@ def agreement(pairs: Pairs) -> Agreement:
     who, inverse = np.unique(place * n + annotator, return_inverse=True)
     mean = np.bincount(inverse, pairs.same) / np.bincount(inverse)
     at = (who % n, who // n)
-    same, different = (coo_array((said.astype(np.int64), at), shape).tocsr() for said in (mean > 0.5, mean < 0.5))
+    same, different = (coo_array((values.astype(np.int64), at), shape).tocsr() for values in (mean > 0.5, mean < 0.5))
     either = same + different
     shared = (either @ either.T).toarray()  # (A, A)
     says_same = (same @ either.T).toarray()  # [a, b]: how often a says so of pairs that b answered too
@@ -186,7 +186,7 @@ class Patterns(NamedTuple):
     """The answers of one pair for each pattern, how many pairs have it, and the pattern of each pair."""
 
     annotator: NDArray[np.int32]  # of each answer
-    said: Floats
+    values: Floats
     weight: Floats
     pattern: Ints
     times: Floats  # (patterns,)
@@ -247,8 +247,8 @@ def reliability(pairs: Pairs, prior: float = 1.0) -> Reliability:
 
 def _patterns(pairs: Pairs, annotator: NDArray[np.int32], place: Ints) -> Patterns:
     """A random number for each kind of answer; two pairs have the same sum of these if they have the same answers."""
-    said, weight = (np.unique(column, return_inverse=True)[1] for column in (pairs.same, pairs.weight))
-    value = said * (weight.max() + 1) + weight
+    values, weight = (np.unique(column, return_inverse=True)[1] for column in (pairs.same, pairs.weight))
+    value = values * (weight.max() + 1) + weight
     kinds, kind = np.unique(value * len(pairs.annotators) + annotator, return_inverse=True)
     order = np.argsort(place, kind="stable")
     starts = np.flatnonzero(np.diff(place[order], prepend=-1))
@@ -261,7 +261,7 @@ def _patterns(pairs: Pairs, annotator: NDArray[np.int32], place: Ints) -> Patter
     rows = np.flatnonzero(pattern_of_example[place] >= 0)
     return Patterns(
         annotator=annotator[rows],
-        said=pairs.same[rows].astype(np.float64),
+        values=pairs.same[rows].astype(np.float64),
         weight=pairs.weight[rows].astype(np.float64),
         pattern=pattern_of_example[place[rows]],
         times=times.astype(np.float64),
@@ -285,9 +285,9 @@ def without_random_numbers(pairs: Pairs) -> Pairs:
 
     >>> from likewise.pairs import Pairs
     >>> random = np.random.default_rng(0)
-    >>> said = np.concatenate([random.random(300), np.repeat([0.001, 0.999], 350)])
+    >>> values = np.concatenate([random.random(300), np.repeat([0.001, 0.999], 350)])
     >>> with warnings.catch_warnings(action="ignore"):
-    ...     kept = without_random_numbers(Pairs.from_arrays([(i, i + 1) for i in range(1000)], said))
+    ...     kept = without_random_numbers(Pairs.from_arrays([(i, i + 1) for i in range(1000)], values))
     >>> int((kept.weight[:300] > 0).sum()), int((kept.weight[300:] > 0).sum())
     (4, 700)
     """

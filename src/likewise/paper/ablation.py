@@ -189,7 +189,7 @@ def run_ablation_entry(entry: AblationEntry, data: DataSet, run: Path) -> Table1
     if entry.option in PLAIN:
         return run_entry(entry, data, run)
     record = run_entry(entry, data, run, train_option)
-    return replace(record, settings={**record.settings, **_told(entry)})
+    return replace(record, settings={**record.settings, **_numbers(entry)})
 
 
 def train_option(
@@ -213,13 +213,13 @@ def train_option(
         settings,
         augment=entry.recipe.augmentation,
         run=run,
-        config={**config_of(entry, criterion), **_told(entry)},
+        config={**config_of(entry, criterion), **_numbers(entry)},
         objective=objective,
         order=order,
     )
 
 
-def _told(entry: Entry) -> dict[str, object]:
+def _numbers(entry: Entry) -> dict[str, object]:
     return {"option": OPTIONS[entry.treatment].numbers}
 
 

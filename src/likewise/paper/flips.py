@@ -132,8 +132,8 @@ def run_flip(entry: FlipEntry, items: Items) -> FlipRecord:
     outputs = predict_logits(network, items.inputs, mean=OMNIGLOT_MEAN, std=OMNIGLOT_STD).argmax(1).numpy()
     counts = confusion(outputs, items.labels.numpy(), MOST_OUTPUTS, items.n_classes)
     above = torch.ones_like(target).triu(1) > 0
-    same, said = (items.labels[:, None] == items.labels)[above], target[above] > 0
-    both = float((same & said).sum())
+    same, target_same = (items.labels[:, None] == items.labels)[above], target[above] > 0
+    both = float((same & target_same).sum())
     return FlipRecord(
         table=TABLE,
         settings={"recipe": "paper", "outputs": MOST_OUTPUTS, "precision": settings.precision},
@@ -145,7 +145,7 @@ def run_flip(entry: FlipEntry, items: Items) -> FlipRecord:
         true_classes=items.n_classes,
         n_classes=n_dominant(outputs, MOST_OUTPUTS),
         acc=round(100 * accuracy(counts, match_outputs(counts)), 2),
-        same_precision=round(both / float(said.sum()), 4),
+        same_precision=round(both / float(target_same.sum()), 4),
         same_recall=round(both / float(same.sum()), 4),
         cpu_seconds=round(time.process_time() - cpu, 1),
         command=f"likewise paper flips --method {entry.method} --alphabet {entry.alphabet} --rate {entry.rate} "

@@ -144,10 +144,10 @@ def write_answers_page(
     classes, where they are known. `wrong` is what all answers together say of wrong ones; without it, those that the
     model contradicts are shown.
     """
-    for given in (answers, held_out):
-        if given is not None:
-            items.check_positions(given.left, "Answers")
-            items.check_positions(given.right, "Answers")
+    for pairs in (answers, held_out):
+        if pairs is not None:
+            items.check_positions(pairs.left, "Answers")
+            items.check_positions(pairs.right, "Answers")
     measured = pair_accuracy(held_out.similarity, held_out.same) if held_out else None
     if held_out is None or measured is None or not measured.n:
         measured, bins, measured_cards = None, None, []

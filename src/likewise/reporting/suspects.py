@@ -178,8 +178,8 @@ def suspect(
 
 def _verdict(share: float, *, always: bool = False) -> str:
     """Same or different, and how sure that is unless it is certain."""
-    said, sure = ("same", share) if share > 0.5 else ("different", 1 - share)
-    return f"{said}, {certainty(sure)}" if always or sure < 1 else said
+    answer, sure = ("same", share) if share > 0.5 else ("different", 1 - share)
+    return f"{answer}, {certainty(sure)}" if always or sure < 1 else answer
 
 
 def _outlier(items: ClassifiedItems, i: int) -> Outlier:

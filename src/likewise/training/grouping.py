@@ -100,14 +100,14 @@ def group_items(
             spaces["walk"] = around.places_of(items)
         there = among(pairs, items)
         of_vectors = pile.inputs.ndim == 2 and network is None and around is None
-        found, odds = agglomerated(spaces, there, min(n_groups, len(items)), seed, again=of_vectors)
-        posterior = without_fragments(found.posterior, odds)
+        clusters, odds = agglomerated(spaces, there, min(n_groups, len(items)), seed, again=of_vectors)
+        posterior = without_fragments(clusters.posterior, odds)
         if around is None:
             rows = principal_rows(next(iter(spaces.values())), seed)
-            posterior = corrected(rows, posterior, odds, found.together, found.wrong, seed)
+            posterior = corrected(rows, posterior, odds, clusters.together, clusters.wrong, seed)
         else:
-            items, posterior = around.items, around.spread(items, posterior, odds, found.wrong, seed)
-        measures = [found.contrast, found.contrast_error, found.wrong]
+            items, posterior = around.items, around.spread(items, posterior, odds, clusters.wrong, seed)
+        measures = [clusters.contrast, clusters.contrast_error, clusters.wrong]
         return [items.tolist(), posterior.argmax(1).tolist(), posterior.max(1).tolist(), measures]
 
     items, groups, sure, measures = from_first(decide)
@@ -126,20 +126,20 @@ def agglomerated(
     if len(pairs.annotators) < 2:
         odds = Odds.of(read_constraints(pairs, pairs.n_items), n_groups)
         return agglomerate(spaces, odds, n_groups, seed, again=again), odds
-    odds, told = answers_one_by_one(pairs, pairs.n_items, n_groups)
-    found = agglomerate(spaces, odds, n_groups, seed, again=again)
-    if takes_classes_for_others(told, found.posterior.argmax(1)[odds.ends], n_groups):
+    odds, by_annotator = answers_one_by_one(pairs, pairs.n_items, n_groups)
+    clusters = agglomerate(spaces, odds, n_groups, seed, again=again)
+    if takes_classes_for_others(by_annotator, clusters.posterior.argmax(1)[odds.ends], n_groups):
         nothing = odds.select(np.zeros(len(odds), dtype=np.bool_))
         groups = agglomerate(spaces, nothing, n_groups, seed).posterior.argmax(1)
-        odds = weighed(odds, told, groups[odds.ends[:, 0]] == groups[odds.ends[:, 1]], groups) or odds
-        found = agglomerate(spaces, odds, n_groups, seed, again=again)
+        odds = weighed(odds, by_annotator, groups[odds.ends[:, 0]] == groups[odds.ends[:, 1]], groups) or odds
+        clusters = agglomerate(spaces, odds, n_groups, seed, again=again)
     for _ in range(WEIGHED):
-        reweighed = weighed(odds, told, found.together, found.posterior.argmax(1))
+        reweighed = weighed(odds, by_annotator, clusters.together, clusters.posterior.argmax(1))
         if reweighed is None:
             break
         odds = reweighed
-        found = agglomerate(spaces, odds, n_groups, seed, again=again)
-    return found, odds
+        clusters = agglomerate(spaces, odds, n_groups, seed, again=again)
+    return clusters, odds
 
 
 def items_to_look_at(pairs: Pairs, n_items: int, seed: int, least: int | None = None) -> Ints:
