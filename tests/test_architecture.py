@@ -159,8 +159,7 @@ def test_every_file_that_a_map_names_is_there(page: str) -> None:
     repository = Path(__file__).parents[1]
     text = (repository / page).read_text(encoding="utf-8")
     named = {name for name in re.findall(r"`([\w/.-]+\.py)`", text) if "NAME" not in name}
-    there = [
-        path.as_posix() for folder in ("src", "tests", "benchmarks") for path in (repository / folder).rglob("*.py")
-    ]
+    folders = ("src", "tests", "benchmarks", "docs")
+    there = [path.as_posix() for folder in folders for path in (repository / folder).rglob("*.py")]
     assert named
     assert {name for name in named if not any(f"/{path}".endswith(f"/{name}") for path in there)} == set()
