@@ -13,7 +13,7 @@ from likewise.clustering import Agglomeration
 from likewise.clustering.agglomeration import agglomerate, aligned, contrast, f_score, log_likelihood
 from likewise.clustering.constraints import read_constraints
 from likewise.clustering.geometry import Sphere
-from likewise.clustering.joining import Odds, clusters_after, join_groups, mean_field, move_groups
+from likewise.clustering.linkage import Odds, clusters_after, join_groups, mean_field, move_groups
 from likewise.clustering.lsc import unit_rows
 
 NO_ODDS = Odds(6, np.empty((0, 2), dtype=np.int64), np.empty(0))

@@ -68,13 +68,13 @@ def unpacked(archive: Path) -> Iterator[Photographs]:
             yield Photographs(paths, y, last, folder)
 
 
-def published_features(given: Photographs, published: Path) -> NDArray[np.float32] | None:
+def published_features(pictures: Photographs, published: Path) -> NDArray[np.float32] | None:
     """(n, d) The features of the same photographs that were computed elsewhere, of length 1; None if there are none."""
     if not published.exists():
         return None
     with np.load(published) as arrays:
         place = {str(name): row for row, name in enumerate(arrays["files"])}
-        rows = [place[path.relative_to(given.folder).as_posix()] for path in given.paths]
+        rows = [place[path.relative_to(pictures.folder).as_posix()] for path in pictures.paths]
         X = arrays["X"][rows].astype(np.float32)
     return np.asarray(X / np.linalg.norm(X, axis=1, keepdims=True))
 
@@ -96,4 +96,4 @@ def cache_in(folder: Path) -> Iterator[None]:
 def cpu_seconds(call: Callable[[], object]) -> float:
     started = time.process_time()
     call()
-    return round(time.process_time() - started, 2)
+    return time.process_time() - started

@@ -7,7 +7,7 @@ third of the answers, three times, and counts by how likely the answers that it 
     log-likelihood = sum over the answers of log P(answer | in one cluster, or in two)
 
 with the rates of the four cases counted on all of them. What is found may be looked at again in a space in which its
-clusters are round, as in linear discriminant analysis. `joining.py` has the algorithm, `geometry.py` the geometries.
+clusters are round, as in linear discriminant analysis. `linkage.py` has the algorithm, `geometry.py` the geometries.
 """
 
 from __future__ import annotations
@@ -38,8 +38,8 @@ from likewise.clustering.geometry import (
     shared_neighbours,
     whitened_within,
 )
-from likewise.clustering.joining import FIRST_WRONG, Odds, clusters_after, join_groups, mean_field, move_groups
 from likewise.clustering.k_means import fit_centres
+from likewise.clustering.linkage import FIRST_WRONG, Odds, clusters_after, join_groups, mean_field, move_groups
 from likewise.clustering.lsc import unit_rows
 from likewise.clustering.method import Rules, Seed, check_items
 from likewise.pairs import Pairs

@@ -160,12 +160,12 @@ def _write(stream: ItemStream, folder: Path, stamp: str) -> Iterator[bool]:
                 first = chunk
                 form = np.lib.format.header_data_from_array_1_0(rows) | {"shape": (len(stream), *rows.shape[1:])}
                 np.lib.format.write_array_header_1_0(file, form)
-                whole = file.tell() + len(stream) * rows[0].nbytes
+                size = file.tell() + len(stream) * rows[0].nbytes
             file.write(np.ascontiguousarray(rows).data)
             ids.extend(chunk.ids)
             labels.append(chunk.labels)
             yield True
-        file.truncate(whole)
+        file.truncate(size)
     assert first is not None
     about = {"stamp": stamp, "class_names": first.class_names, "columns": first.columns, "broken": stream.broken}
     columns: dict[str, Any] = {"label": torch.cat(labels).numpy()}

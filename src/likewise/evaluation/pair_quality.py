@@ -156,7 +156,7 @@ class Trust:
 
     @property
     def doubts(self) -> tuple[str, ...]:
-        """What speaks against the classes that are found with it; empty where nothing does."""
+        """The evidence against the classes that are found with it; empty if there is none."""
         doubts = []
         if self.confident < LEAST_CONFIDENT:
             doubts.append(f"it is sure of {100 * self.confident:.0f} % of the pairs only")

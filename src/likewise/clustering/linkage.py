@@ -1,4 +1,4 @@
-"""Small clusters, joined by what geometry and answers say of them together.
+"""Linkage: small clusters, joined by what geometry and answers say of them together.
 
     join the two groups p, q with the greatest   geometry.gains[p, q] + sum_{i in p, j in q} w_ij,   until K are left
 
@@ -39,10 +39,10 @@ class Odds:
     n_classes: int = 0  # where it is known
 
     @classmethod
-    def of(cls, given: Constraints, n_classes: int = 0) -> Odds:
-        ends = np.concatenate([given.must_link, given.cannot_link])
-        credit = np.clip(np.concatenate([given.must_weight, -given.cannot_weight]), -1, 1)
-        return cls(given.n_items, ends, credit, n_classes)
+    def of(cls, constraints: Constraints, n_classes: int = 0) -> Odds:
+        ends = np.concatenate([constraints.must_link, constraints.cannot_link])
+        credit = np.clip(np.concatenate([constraints.must_weight, -constraints.cannot_weight]), -1, 1)
+        return cls(constraints.n_items, ends, credit, n_classes)
 
     def __len__(self) -> int:
         return len(self.ends)
@@ -93,9 +93,9 @@ def join_groups(
 
     That ends when K are left, or when no two are worth more than `least`.
     """
-    said = said_of_groups(fine, n_fine, odds)
+    evidence = evidence_between(fine, n_fine, odds)
     groups = geometry.groups(fine, n_fine)
-    value = groups.gains() + said
+    value = groups.gains() + evidence
     np.fill_diagonal(value, -np.inf)
     gone = np.zeros(n_fine, dtype=np.bool_)
     joins = []
@@ -105,17 +105,17 @@ def join_groups(
             break
         joins.append((into, other))
         groups.join(into, other)
-        said[into] += said[other]
-        said[:, into] += said[:, other]
+        evidence[into] += evidence[other]
+        evidence[:, into] += evidence[:, other]
         gone[other] = True
-        row = groups.gains_of(into) + said[into]
+        row = groups.gains_of(into) + evidence[into]
         row[gone] = row[into] = -np.inf
         value[into] = value[:, into] = row
         value[other] = value[:, other] = -np.inf
     return joins
 
 
-def said_of_groups(fine: Ints, n_fine: int, odds: csr_array) -> Floats:
+def evidence_between(fine: Ints, n_fine: int, odds: csr_array) -> Floats:
     """(M, M) The sum of w over the pairs of each two groups."""
     belongs = members(fine, n_fine)
     return np.asarray((belongs.T @ odds @ belongs).toarray())
@@ -123,11 +123,11 @@ def said_of_groups(fine: Ints, n_fine: int, odds: csr_array) -> Floats:
 
 def move_groups(geometry: Geometry, fine: Ints, n_fine: int, odds: csr_array, cluster: Ints, n_clusters: int) -> Ints:
     """(M,) The clusters of the groups after those that are better off in another one have moved, best move first."""
-    groups, said = geometry.groups(fine, n_fine), said_of_groups(fine, n_fine, odds)
-    np.fill_diagonal(said, 0)
+    groups, evidence = geometry.groups(fine, n_fine), evidence_between(fine, n_fine, odds)
+    np.fill_diagonal(evidence, 0)
     cluster, rows = cluster.copy(), np.arange(n_fine)
     for _ in range(n_fine):
-        value = groups.places(cluster, n_clusters) + said @ np.eye(n_clusters)[cluster]  # (M, K)
+        value = groups.places(cluster, n_clusters) + evidence @ np.eye(n_clusters)[cluster]  # (M, K)
         value -= value[rows, cluster][:, None]
         group, to = divmod(int(value.argmax()), n_clusters)
         if value[group, to] < 1e-9:

@@ -15,7 +15,7 @@ from torch.nn import functional as F
 from likewise.errors import InputError
 from likewise.estimators import CategoryDiscoverer, PairClassifier, SemiSupervisedClassifier, SimilarityNetwork
 from likewise.training import Batch, Objective, Settings, TensorBatches, resolve_device, train
-from likewise.training.precision import forward
+from likewise.training.forward import forward
 
 CPU = torch.device("cpu")
 

@@ -1,13 +1,14 @@
-"""A training step over ranks: the network's outputs are gathered, and torch averages the gradients.
+"""The forward pass of a step: on which device, in which precision, and over which ranks.
 
-What DistributedDataParallel wraps is the objective, so that a step is one forward for it however often the objective
-calls the network, and the objective sees the network itself. Alone, all of this does nothing.
+Where there are several ranks, the network's outputs are gathered, and torch averages the gradients. What
+DistributedDataParallel wraps is the objective, so that a step is one forward for it however often the objective calls
+the network, and the objective sees the network itself. Alone, all of this does nothing.
 """
 
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from typing import Any
 
@@ -16,8 +17,37 @@ from torch import Tensor, nn
 from torch.nn.parallel import DistributedDataParallel
 
 from likewise.distributed import all_reduce, batch_norm_across_ranks, gather_batch, world
+from likewise.errors import InputError
 from likewise.training.batches import Batch
-from likewise.training.precision import Objective
+
+Objective = Callable[[nn.Module, Batch], tuple[Tensor, Tensor]]  # -> (loss, a scalar; logits (b, K))
+
+
+def resolve_device(name: str) -> torch.device:
+    """The device that `Settings.device` names; "auto" takes CUDA, then Apple's MPS, then the CPU.
+
+    >>> resolve_device("cpu")
+    device(type='cpu')
+    """
+    if name == "auto":
+        name = "cuda" if torch.cuda.is_available() else "mps" if torch.backends.mps.is_available() else "cpu"
+    device = torch.device(name)
+    missing_cuda = device.type == "cuda" and (device.index or 0) >= torch.cuda.device_count()
+    if missing_cuda or (device.type == "mps" and not torch.backends.mps.is_available()):
+        raise InputError(f"Device {name} is not available here; use device cpu or auto.")
+    return device
+
+
+def forward(objective: Objective, network: nn.Module, batch: Batch, precision: str) -> tuple[Tensor, Tensor]:
+    """The objective's (loss, logits), with the network under autocast where `precision` is bfloat16."""
+    kind = batch.inputs.device.type
+    with torch.autocast(kind, dtype=torch.bfloat16, enabled=precision == "bfloat16"):
+        return objective(network, batch)
+
+
+def move(batch: Batch, device: torch.device) -> Batch:
+    """The batch on the device; nothing is copied if it is there already."""
+    return Batch(*(part.to(device) for part in batch))
 
 
 @contextmanager

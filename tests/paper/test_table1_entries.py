@@ -9,8 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from likewise.errors import InputError
-from likewise.paper.entries import Entry, compress, select
-from likewise.paper.recipe import recipes
+from likewise.paper.recipe import compress
+from likewise.paper.table1_entries import Entry, recipes, select
 
 TABLE = recipes("table1")
 
