@@ -98,6 +98,16 @@ def test_answers_curve_draws_only_what_was_measured(history: History, titles: li
     assert bool(figure.legends) == (history is ANSWERS)
 
 
+@pytest.mark.parametrize("accuracy", [0.0, 0.99, 1.0])
+def test_no_tick_of_an_accuracy_lies_beyond_0_and_100_percent(accuracy: float) -> None:
+    figure = answers_curve([{"epoch": epoch, "held_out_accuracy": accuracy} for epoch in (1, 2)])
+    axes = figure.axes[0]
+    low, high = axes.get_ylim()
+    ticks = [tick for tick in axes.get_yticks() if low <= tick <= high]
+    assert 0 <= min(ticks) <= max(ticks) <= 1
+    assert low < accuracy < high
+
+
 @pytest.mark.parametrize(
     ("rows", "changes"),
     [

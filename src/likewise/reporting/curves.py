@@ -21,6 +21,7 @@ from likewise.evaluation import Calibration, wilson
 from likewise.reporting.drawing import LIGHT, WIDE, Size, both_sizes, frame, learner_colour, legend, new_figure, percent
 
 History = Sequence[Mapping[str, object]]  # one row per epoch: numbers by name, and perhaps the stage in words
+EDGE = 0.005  # beyond 0 and 100 %, so that a line there is drawn whole
 
 STAGES = dict.fromkeys(("unlabelled", "stage 2"), "unlabelled items join")  # what the rule at its start says
 
@@ -174,6 +175,8 @@ def _panels(contents: Mapping[str, Sequence[Curve]], size: Size) -> Figure:
         axes.xaxis.set_major_locator(MaxNLocator(integer=True, nbins=8))
         if "accuracy" in title.lower():
             axes.yaxis.set_major_formatter(percent)
+            low, high = axes.get_ylim()
+            axes.set_ylim(max(low, -EDGE), min(high, 1 + EDGE))  # no tick lies beyond 0 and 100 %
     return figure
 
 
