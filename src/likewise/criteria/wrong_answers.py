@@ -114,7 +114,7 @@ def evidence_mcl(
     pairs: Tensor | None = None,
     reduction: Reduction = "mean",
 ) -> Tensor:
-    """MCL of evidence: y = `likely` says how likely a pair is the same, by all that its witnesses said.
+    """MCL from evidence: y = `likely` is the probability that a pair is the same, given all answers about it.
 
         loss(i, j) = - log [ y s_hat(i, j) + (1 - y) (1 - s_hat(i, j)) ],    y = sigmoid(sum of the answers' log-odds)
 

@@ -56,7 +56,7 @@ NAMES = ("digits", "mnist", "fashion-mnist", "cifar10", "cifar100")
 
 
 def load(name: str, data: Path | str | None = None) -> DataSet:
-    """A set by its name; `data` (else LIKEWISE_DATA, else `data` right here) is the folder with all sets' folders.
+    """Load a data set by its name; `data` (or LIKEWISE_DATA, or `data` right here) is the folder of all sets' folders.
 
     >>> load("digits").train.n_classes
     10

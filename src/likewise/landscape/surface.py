@@ -203,7 +203,7 @@ def finite_range(values: ArrayLike) -> tuple[float, float]:
 
 
 def rank_correlation(first: ArrayLike, second: ArrayLike) -> float:
-    """Spearman's, over the points at which both are finite; NaN where one of them is the same everywhere.
+    """Spearman's rank correlation over the points at which both are finite; NaN where one of them is constant.
 
     It asks only whether the two rise and fall together, and so needs no common unit.
 

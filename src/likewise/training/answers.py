@@ -82,7 +82,7 @@ class Learned:
     history: list[dict[str, float]]  # of the stages that led here; the column `stage` is 1, for unlabelled pairs 2
     noise: float  # the rate of wrong answers that was given or learned
     starts: int  # from random weights
-    grouped: bool  # whether it began with groups of the items
+    grouped: bool  # whether it began with groups of the items that foretell the answers
     unlabelled: bool | None
     seconds: float
     first: nn.Module  # as it was before the unlabelled pairs

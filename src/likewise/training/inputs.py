@@ -100,7 +100,7 @@ def predict_logits(
 
 
 def features_of(network: nn.Module) -> nn.Module:
-    """What gives the features below the last layer, flat, or the logits where the network names no features.
+    """The part of a network below its last layer, flat; the network itself where it names no features.
 
     >>> from likewise.networks import build
     >>> features_of(build("lenet", 10, (1, 8, 8)))(torch.zeros(2, 1, 8, 8)).shape
