@@ -66,11 +66,10 @@ def learn(turns: str, run: Path | None = None) -> Learned:
 
 @pytest.mark.parametrize("turns", ["joint", "pairs"])
 def test_turns_find_the_rates_and_resume_to_the_same_network(turns: str, tmp_path: Path) -> None:
-    whole = learn(turns)
+    whole = learn(turns, tmp_path)
     assert whole.judgement is not None
     assert np.sort(whole.judgement.rates.false_same) == pytest.approx([0.1, 1.0], abs=0.06)
     assert np.sort(whole.judgement.rates.false_different) == pytest.approx([0.1, 1.0], abs=0.12)
-    learn(turns, tmp_path)
     stages = sorted(path.name for path in tmp_path.iterdir())
     last = tmp_path / ("unlabelled" if "unlabelled" in stages else stages[0])
     for name in ("checkpoint.safetensors", "metrics.json"):
