@@ -166,7 +166,9 @@ class QuestionChooser:
         people = {name: number for number, name in enumerate(dict.fromkeys(one.annotator for one in answers))}
         who = np.array([people[one.annotator] for one in answers], dtype=np.int64)
         place = best_view(self._views, self._bases, ends, same) if view is None else self._views.index(view)
-        return Beliefs(self._views[place], self._bases[place], ends, same, who, self._n_classes)
+        audits = [one.same for one in answers if one.audit]
+        looked = (audits.count(False), len(audits))
+        return Beliefs(self._views[place], self._bases[place], ends, same, who, self._n_classes, looked)
 
     @property
     def space(self) -> str:

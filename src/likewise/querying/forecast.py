@@ -2,9 +2,9 @@
 
 The next questions are worth v items each (`candidates.py`), and n (target - accuracy) items are missing:
 
-    q = n max(target - accuracy, LEAST) / v,         range = [FASTEST q, SLOWEST q + FEW]
+    q(a) = n max(target - a, LEAST) / v,         range = [FASTEST q(estimate), SLOWEST q(low) + FEW]
 
-It takes longer than q where wrong answers are asked about again or more turns out to be missing, and less where one
+The estimate may be too good, above all of many classes: so the range ends where its interval begins. It takes longer than expected where wrong answers are asked about again or more turns out to be missing, and less where one
 answer settles several groups. The factors were set so that four of five forecasts hold in generated problems
 (`python -m benchmarks.forecast`), of 3 to 25 classes that are near or far, in one place or several.
 """
@@ -30,12 +30,14 @@ def forecast(n: int, values: Floats, accuracy: tuple[float, float, float], targe
     >>> forecast(100, np.array([4.0, 3.0, 2.0]), (0.83, 0.7, 0.9), 0.95)
     (1, 50)
     """
-    questions, pairs = questions_to(n, values, accuracy[0], target), n * (n - 1) // 2
-    low = 0 if accuracy[0] >= target else math.floor(FASTEST * questions)
-    return min(low, pairs), min(math.ceil(SLOWEST * questions) + FEW, pairs)
+    estimate, lowest, _ = accuracy
+    pairs = n * (n - 1) // 2
+    soonest = 0 if estimate >= target else math.floor(FASTEST * questions_to(n, values, estimate, target))
+    latest = math.ceil(SLOWEST * questions_to(n, values, lowest, target)) + FEW
+    return min(soonest, pairs), min(latest, pairs)
 
 
-def questions_to(n: int, values: Floats, estimate: float, target: float) -> float:
+def questions_to(n: int, values: Floats, accuracy: float, target: float) -> float:
     """q"""
     worth = max(float(values[:NEXT].mean()) if len(values) else 0.0, LEAST_VALUE)
-    return n * max(target - estimate, LEAST) / worth
+    return n * max(target - accuracy, LEAST) / worth
