@@ -7,8 +7,9 @@ A person answers truly, or wrongly once in ten. Every ten answers before 95 % is
 
     r = answers that it took / answers that the worth of the next questions comes to (q of `likewise.querying.forecast`)
 
-Its tenth percentile by the estimate and its ninetieth by the low end of the interval are the factors of the forecast. A person who did not get there in time is a
-ratio that is known to be larger (Kaplan and Meier, 1958). Few problems are enough for two factors.
+Its tenth percentile by the estimate, and its ninetieth by the low end of the interval, are the factors of the forecast.
+A person who did not get there in time is a ratio that is known to be larger (Kaplan and Meier, 1958). Few problems are
+enough for two factors.
 """
 
 from __future__ import annotations
