@@ -17,8 +17,7 @@ from matplotlib.ticker import LogLocator
 from benchmarks import growth
 from likewise.reporting.drawing import LIGHT, frame, learner_colour, legend, new_figure, svg_file
 from likewise.storage.atomic_files import write_atomically
-from likewise.storage.machine import machine
-from likewise.storage.records import write_json
+from likewise.storage.records import machine, write_json
 
 SIZE = (9.2, 6.2)
 DASHES = ("-", "--", ":")  # once the colours are used up
@@ -42,7 +41,7 @@ exponents. Training is measured with few epochs: its time is proportional to the
 CLOSING = """
 What must fit into memory, and what need not:
 
-- `predict` reads items a batch at a time and keeps their ids; so do the steps of training keep the batch at hand.
+- `predict` reads items a batch at a time and keeps their ids; so do the steps of training keep the current batch.
 - `discover` looks at all pairs of at most 4,000 items of the pile, drawn at random, and puts the others in the classes
   it found among them: quadratic up to there, linear beyond.
 - MCL and KCL need memory for the outputs of a batch and their gradient, (b, K), and none for its b x b pairs; `fit`

@@ -35,9 +35,8 @@ import likewise
 from likewise.clustering import CSP, ITML, MMC, COPKMeans, KMeans, MPCKMeans, PCKMeans, read_constraints
 from likewise.clustering.csp import EPSILON
 from likewise.clustering.distances import neighbour_graph
-from likewise.clustering.logdet import Bounds
-from likewise.clustering.pck_means import objective
-from likewise.clustering.penalised import means
+from likewise.clustering.itml import Bounds
+from likewise.clustering.pck_means import means, objective
 from likewise.pairs import Pairs
 from likewise.storage.atomic_files import write_atomically
 

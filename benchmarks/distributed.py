@@ -25,11 +25,10 @@ from likewise.benchmarks.measure import seconds
 from likewise.criteria import MCL
 from likewise.distributed import join, leave, share, sharing, traffic, world
 from likewise.networks import build
-from likewise.storage.machine import machine
-from likewise.storage.records import write_json
+from likewise.storage.records import machine, write_json
 from likewise.supervision import label_objective
 from likewise.training import Batch
-from likewise.training.parallel import gather_outputs, in_parallel
+from likewise.training.forward import gather_outputs, in_parallel
 
 BATCHES = (256, 1024, 4096)
 PROCESSES = (1, 2, 4)

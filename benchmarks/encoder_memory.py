@@ -19,8 +19,7 @@ import numpy as np
 from onnx import TensorProto, helper, numpy_helper
 from PIL import Image
 
-from likewise.storage.machine import machine
-from likewise.storage.records import write_json
+from likewise.storage.records import machine, write_json
 
 SIZES = (10_000, 30_000, 100_000)
 SIDE, WIDTH = 64, 64  # pixels of a photo, features of the network

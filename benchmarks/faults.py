@@ -30,8 +30,7 @@ from torch import Tensor, nn
 from likewise.criteria import MCL
 from likewise.datasets import Augmentation, load
 from likewise.networks import build
-from likewise.storage.machine import machine
-from likewise.storage.records import write_json
+from likewise.storage.records import machine, write_json
 from likewise.supervision import label_objective
 from likewise.training import Batch, Settings, TensorBatches, train
 

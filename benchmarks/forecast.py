@@ -25,8 +25,7 @@ from likewise.benchmarks.question_rivals import accuracy
 from likewise.benchmarks.questions import code
 from likewise.querying import QuestionChooser
 from likewise.querying.forecast import FASTEST, FEW, LEAST, LEAST_VALUE, NEXT, SLOWEST, questions_to
-from likewise.storage.machine import machine
-from likewise.storage.records import read_json, write_json
+from likewise.storage.records import machine, read_json, write_json
 
 TARGET = 0.95
 ANSWERS, EVERY = 120, 10

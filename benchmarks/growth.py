@@ -108,7 +108,7 @@ def judge(budget: Budget, growth: Growth) -> Iterator[tuple[str, float, float, s
 
 def record(budgets: Sequence[Budget], found: Sequence[Growth]) -> dict[str, object]:
     """All that was measured, with what it was measured on, for a JSON file."""
-    from likewise.storage.machine import machine
+    from likewise.storage.records import machine
 
     return {
         **machine(),

@@ -33,8 +33,7 @@ import numpy as np
 from benchmarks.postgres import running_postgres
 
 from likewise.pairs.store import in_force, open_store
-from likewise.storage.machine import machine
-from likewise.storage.records import write_json
+from likewise.storage.records import machine, write_json
 
 PEOPLE, SECONDS, KILLS, SEED = 20, 600, 5, 0
 ITEMS, CLASSES = 200, 5

@@ -30,7 +30,7 @@ from likewise.paper.answers import draw, load_set
 from likewise.paper.answers_trials import select_expert_trials
 from likewise.paper.peer_sections import PEERS, PeerRecord
 from likewise.paper.records import write_record
-from likewise.storage.machine import machine
+from likewise.storage.records import machine
 
 STRENGTHS = (0.0, 1e-3, 1e-2, 1e-1)
 BATCH, RATE = 128, 1e-3

@@ -42,7 +42,7 @@ with SummaryWriter(folder / "log") as writer:
         digits,
         MCL(),
         Settings(epochs=5, learning_rate=1e-2, schedule="one-cycle", clip_norm=1.0, device="cpu"),
-        run=folder / "run",  # run it again after Ctrl-C, and it goes on
+        run=folder / "run",  # run it again after Ctrl-C, and it resumes
         optimizer=two_rates,
         on_epoch=log,
     )

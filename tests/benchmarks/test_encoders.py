@@ -68,6 +68,8 @@ def test_photographs_and_speed(archive: Path, monkeypatch: pytest.MonkeyPatch) -
     assert sets["photos"]["accuracy"] == {
         "20 random answers, mean of 2 draws": 100.0,
         "20 random answers, worst draw": 100.0,
+        "20 random answers, features ours in 16 bits": 100.0,
+        "20 random answers, features computed elsewhere": 100.0,
         "k-means": 100.0,
         "logistic regression, all labels": 100.0,
     }

@@ -73,7 +73,7 @@ def blobs(_blobs: Path, tmp_path: Path) -> Path:
     """A copy of: known.csv of 12 classes, pile.csv of 4 others, other.csv of 3 of these, run/, printed.txt."""
     folder = Path(shutil.copytree(_blobs, tmp_path / "blobs"))
     record = json.loads((folder / "run" / "fit.json").read_text())
-    paths = {"items": str(folder / "pile.csv"), "told": str(folder / "known.csv")}
+    paths = {"items": str(folder / "pile.csv"), "source": str(folder / "known.csv")}
     (folder / "run" / "fit.json").write_text(json.dumps(record | paths))
     return folder
 

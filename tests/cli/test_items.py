@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 import torch
 
-from likewise.cli import items
+from likewise.cli import items, run_files
 from likewise.datasets import Items, on_disk
 from likewise.pairs import Pairs
 
@@ -50,7 +50,7 @@ def assert_same(run: Path, other: Path) -> None:
     for name in SAME:
         assert (run / name).read_bytes() == (other / name).read_bytes()
     figures, others = (json.loads((folder / "fit.json").read_text()) for folder in (run, other))
-    assert {**figures, "stamp": "", "items": ""} == {**others, "stamp": "", "items": "", "told": figures["told"]}
+    assert {**figures, "stamp": "", "items": ""} == {**others, "stamp": "", "items": "", "source": figures["source"]}
 
 
 def test_images_on_disk_give_the_weights_of_images_in_memory(photos: Path, fit_photos: Run) -> None:
@@ -84,16 +84,16 @@ def test_items_that_would_fill_the_memory_stay_on_disk(
     blobs: Path, fit_blobs: Run, run: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("likewise.pairs.large.A_CSV_BYTE", 0)
-    monkeypatch.setattr("likewise.storage.machine.memory", lambda: 2 * 60 * 2 * 4 - 1)  # 60 items of two columns
+    monkeypatch.setattr("likewise.storage.records.memory", lambda: 2 * 60 * 2 * 4 - 1)  # 60 items of two columns
     assert "The items stay on disk" in fit_blobs(blobs, blobs / "disk").stdout
     assert "The items stay on disk" in run("report", blobs / "run").stdout
-    monkeypatch.setattr("likewise.storage.machine.memory", lambda: 2 * 60 * 2 * 4)
+    monkeypatch.setattr("likewise.storage.records.memory", lambda: 2 * 60 * 2 * 4)
     (blobs / "disk" / "metrics.json").unlink()
     assert "stay on disk" not in fit_blobs(blobs, blobs / "disk").stdout  # the same run goes on in memory
 
 
 def test_every_process_of_a_machine_counts(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("likewise.storage.machine.memory", lambda: 600)
+    monkeypatch.setattr("likewise.storage.records.memory", lambda: 600)
     for processes, too_large in (("3", False), ("4", True)):
         monkeypatch.setenv("LOCAL_WORLD_SIZE", processes)
         assert items.is_too_large(100) == too_large
@@ -172,3 +172,11 @@ def test_large_answers_that_contradict_each_other_leave_nothing(
     assert result.exit_code == 2
     assert '1 answer says "different" of items that chains of "same" join (line 4).' in result.stderr
     assert not (blobs / "refused").exists()
+
+
+def test_a_fit_of_version_0_1_is_read(tmp_path: Path) -> None:
+    fit = run_files.Fit("fit", "/items", 3, (), "/answers.csv", "line", {"seed": 0}, "a", "b", "c")
+    fit.write(tmp_path)
+    text = (tmp_path / "fit.json").read_text()
+    (tmp_path / "fit.json").write_text(text.replace('"source', '"told'))
+    assert run_files.read_fit(tmp_path) == fit

@@ -23,7 +23,7 @@ from likewise.datasets.download import HOMES
 from likewise.networks import NAMES as NETWORKS
 from likewise.paper.ablation import EPOCHS, OPTIONS, PLAIN
 from likewise.paper.answers_trials import MODELS, NOISE_MODELS, answers_recipes
-from likewise.paper.recipe import CRITERIA, recipes
+from likewise.paper.table1_entries import CRITERIA, recipes
 from likewise.paper.table4_entries import semi_recipes
 from likewise.paper.transfer_entries import TABLE3, transfer_recipes
 from likewise.supervision.semi import METHODS as SEMI_METHODS
@@ -165,7 +165,7 @@ def test_names_are_those_of_the_rooms(names: Any, known: Any) -> None:
         ("paper table1", "--dataset", {recipe.dataset for recipe in recipes("table1")}),
         ("paper table1", "--network", {recipe.network for recipe in recipes("table1")}),
         ("paper table1", "--criterion", CRITERIA),
-        ("paper table1", "--treatment", {"none"} | {name for one in recipes("table1") for name in one.treatments}),
+        ("paper table1", "--treatment", {"none"} | {name for one in recipes("table1") for name in one.treatment}),
         ("paper table2", "--recipe", {recipe.name for recipe in transfer_recipes()}),
         ("paper table2", "--method", {name for recipe in transfer_recipes() for name in recipe.methods}),
         ("paper table3", "--recipe", {recipe.name for recipe in transfer_recipes(TABLE3)}),

@@ -81,7 +81,7 @@ def test_fit_learns_from_a_store_as_from_a_file(blobs: Path, store: Path, run: R
     first = run("fit", blobs / "blobs.csv", "--pairs", store, *options, "--out", blobs / "from-store")
     assert first.exit_code == 0, first.output
     fit = json.loads((blobs / "from-store" / "fit.json").read_text(encoding="utf-8"))
-    assert (fit["told"], fit["unit"]) == (str(store), "event")
+    assert (fit["source"], fit["unit"]) == (str(store), "event")
     again = run("fit", blobs / "blobs.csv", "--pairs", store, *options, "--out", blobs / "from-store")
     assert "is finished" in again.output
     report = run("report", blobs / "from-store")

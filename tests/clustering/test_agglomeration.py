@@ -10,10 +10,10 @@ from sklearn.metrics import adjusted_rand_score
 
 from likewise import Pairs
 from likewise.clustering import Agglomeration
-from likewise.clustering.agglomeration import agglomerate, aligned, f_score, log_likelihood
+from likewise.clustering.agglomeration import agglomerate, aligned, contrast, f_score, log_likelihood
 from likewise.clustering.constraints import read_constraints
 from likewise.clustering.geometry import Sphere
-from likewise.clustering.joining import Odds, clusters_after, join_groups, mean_field, move_groups
+from likewise.clustering.linkage import Odds, clusters_after, join_groups, mean_field, move_groups
 from likewise.clustering.lsc import unit_rows
 
 NO_ODDS = Odds(6, np.empty((0, 2), dtype=np.int64), np.empty(0))
@@ -75,6 +75,17 @@ def test_a_likelihood_counts_the_four_cases() -> None:
     together[0] = False
     expected = np.log(1.5 / 2) + np.log(1.5 / 4) + 2 * np.log(2.5 / 4)
     assert log_likelihood(together, odds) == pytest.approx(expected)
+
+
+def test_the_contrast_has_the_error_of_two_shares() -> None:
+    """The standard error of the difference of two binomial shares, with half an answer of either kind added to each."""
+    same = np.array([1, 1, 1, 0, 1, 0, 0, 0, 0, 0], dtype=bool)
+    together = np.array([1, 1, 1, 1, 0, 0, 0, 0, 0, 0], dtype=bool)
+    odds = Odds(20, np.arange(20).reshape(10, 2), np.where(same, 1.0, -1.0))
+    within, between = 3.5 / 5, 1.5 / 7
+    difference, error = contrast(together, odds)
+    assert difference == pytest.approx(within - between)
+    assert error == pytest.approx(np.sqrt(within * (1 - within) / 5 + between * (1 - between) / 7))
 
 
 def test_answers_about_likely_pairs_count_as_in_a_random_sample() -> None:

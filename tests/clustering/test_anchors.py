@@ -8,7 +8,7 @@ from sklearn.datasets import make_blobs
 from likewise.clustering.agglomeration import Candidate
 from likewise.clustering.anchors import AnchoredOdds, anchored, group_around, judge_geometries, most_agreed
 from likewise.clustering.geometry import Means
-from likewise.clustering.joining import Odds
+from likewise.clustering.linkage import Odds
 
 X, Y = make_blobs(240, centers=6, n_features=6, cluster_std=1.0, random_state=3)
 ANCHORS = np.where((Y < 3) & (np.arange(240) % 3 == 0), Y, -1)

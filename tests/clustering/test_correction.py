@@ -14,7 +14,7 @@ from likewise import Pairs
 from likewise.clustering import correction
 from likewise.clustering.constraints import Floats, read_constraints
 from likewise.clustering.correction import Answers, corrected, in_one_cluster, losses_of, model_of_partition
-from likewise.clustering.joining import Odds
+from likewise.clustering.linkage import Odds
 
 RANDOM = np.random.default_rng(0)
 

@@ -10,7 +10,7 @@ import pytest
 from sklearn.datasets import load_digits, make_blobs
 
 from likewise.clustering.counting import MOST_ITEMS, count_classes, items_to_count
-from likewise.clustering.joining import Odds
+from likewise.clustering.linkage import Odds
 from likewise.evaluation import NumberOfClasses
 
 NO_PAIRS = np.empty((0, 2), dtype=np.int64)

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from sklearn.datasets import load_digits, make_blobs
 
-from likewise.clustering.joining import Odds
+from likewise.clustering.linkage import Odds
 from likewise.clustering.resolution import count_with_known
 
 

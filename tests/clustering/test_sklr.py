@@ -11,7 +11,7 @@ from sklearn.metrics import adjusted_rand_score
 from likewise import Pairs
 from likewise.clustering import SKLR, Constraints, read_constraints
 from likewise.clustering.distances import all_distances, factor, gaussian
-from likewise.clustering.logdet import learn_metric
+from likewise.clustering.itml import learn_metric
 from likewise.clustering.sklr import Comparisons
 
 Array = NDArray[np.float64]

@@ -12,7 +12,7 @@ from torch import Tensor
 from torch.utils._python_dispatch import TorchDispatchMode
 
 from likewise import kcl, mcl
-from likewise.criteria import tables
+from likewise.criteria import targets
 from likewise.supervision import LabelKnowledge, pseudo_similarity
 
 ASKS = {"_local_scalar_dense", "is_nonzero", "equal", "nonzero", "masked_select", "unique", "_unique2", "unique_dim"}
@@ -101,14 +101,14 @@ def test_the_host_waits_as_often_however_many_tiles_there_are(
     criterion: Callable[..., Tensor], form: str, scale: float, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Also where the network is so sure that pairs have to be looked for and computed in log space: once more then."""
-    monkeypatch.setattr(tables, "ROWS", 8)
-    monkeypatch.setattr(tables, "COLUMNS", 16)
-    tables.tiles_of.cache_clear()
+    monkeypatch.setattr(targets, "ROWS", 8)
+    monkeypatch.setattr(targets, "COLUMNS", 16)
+    targets.tiles_of.cache_clear()
     again = scale > 100 and criterion is mcl
     for b in (16, 120):
         logits = (scale * torch.randn(b, 4, generator=torch.Generator().manual_seed(1))).requires_grad_()
         call = calls(criterion, b)[form]
         found = waits(lambda call=call, logits=logits: call(logits).backward())
         assert found == EXPECTED[form] + (again * (2 if form == "labels, one by one" else 1)), b
-    assert len(tables.tiles_of(120)) > 15 * len(tables.tiles_of(8))
-    tables.tiles_of.cache_clear()
+    assert len(targets.tiles_of(120)) > 15 * len(targets.tiles_of(8))
+    targets.tiles_of.cache_clear()

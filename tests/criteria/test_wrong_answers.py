@@ -9,13 +9,13 @@ import pytest
 import torch
 from torch import Tensor
 
-from likewise.criteria import evidence_mcl, flipped_mcl, mcl
+from likewise.criteria import evidence_mcl, mcl, noisy_mcl
 from likewise.criteria.wrong_answers import confusion_mcl, confusion_prior, volume
 
 NAN = math.nan
 
 
-def double_loop(logits: Tensor, same: Tensor, flip: float, weight: Tensor | None) -> Tensor:
+def double_loop(logits: Tensor, same: Tensor, noise: float, weight: Tensor | None) -> Tensor:
     """Over (i, j) and (j, i), each of which counts one half."""
     p = logits.double().softmax(1)
     total, count = torch.zeros((), dtype=torch.float64), 0.0
@@ -23,7 +23,7 @@ def double_loop(logits: Tensor, same: Tensor, flip: float, weight: Tensor | None
         for j in range(len(p)):
             if i != j and not math.isnan(s := float(same[i, j])):
                 s_hat = (p[i] * p[j]).sum()
-                said = (1 - flip) * s_hat + flip * (1 - s_hat)
+                said = (1 - noise) * s_hat + noise * (1 - s_hat)
                 w = 0.5 if weight is None else 0.5 * float(weight[i, j])
                 total = total - w * (s * said.log() + (1 - s) * (1 - said).log())
                 count += w
@@ -31,16 +31,16 @@ def double_loop(logits: Tensor, same: Tensor, flip: float, weight: Tensor | None
 
 
 @pytest.mark.parametrize("scale", [1.0, 10.0, 100.0])
-@pytest.mark.parametrize("flip", [0.01, 0.2, 0.45])
+@pytest.mark.parametrize("noise", [0.01, 0.2, 0.45])
 @pytest.mark.parametrize("weighted", [False, True])
-def test_value_and_gradient(scale: float, flip: float, weighted: bool) -> None:
+def test_value_and_gradient(scale: float, noise: float, weighted: bool) -> None:
     generator = torch.Generator().manual_seed(0)
     logits = (scale * torch.randn(8, 4, generator=generator)).requires_grad_()
     same = torch.rand(8, 8, generator=generator).round()
     same[torch.rand(8, 8, generator=generator) < 0.3] = NAN
     weight = torch.rand(8, 8, generator=generator) if weighted else None
-    loss = flipped_mcl(logits, same, flip, weight)
-    expected = double_loop(logits, same, flip, weight)
+    loss = noisy_mcl(logits, same, noise, weight)
+    expected = double_loop(logits, same, noise, weight)
     torch.testing.assert_close(loss.double(), expected, rtol=1e-4, atol=1e-6)
     (gradient,) = torch.autograd.grad(loss, logits)
     (exact,) = torch.autograd.grad(expected, logits)
@@ -52,8 +52,8 @@ def test_listed_pairs_are_those_of_the_matrix() -> None:
     same = torch.rand(6, 6, generator=torch.Generator().manual_seed(2))
     same = (same + same.T) / 2
     pairs = torch.triu_indices(6, 6, 1).T
-    listed = flipped_mcl(logits, same[pairs[:, 0], pairs[:, 1]], 0.1, pairs=pairs)
-    torch.testing.assert_close(listed, flipped_mcl(logits, same, 0.1))
+    listed = noisy_mcl(logits, same[pairs[:, 0], pairs[:, 1]], 0.1, pairs=pairs)
+    torch.testing.assert_close(listed, noisy_mcl(logits, same, 0.1))
 
 
 def test_no_flips_is_mcl() -> None:
@@ -61,7 +61,7 @@ def test_no_flips_is_mcl() -> None:
     same = torch.rand(6, 6, generator=torch.Generator().manual_seed(2)).round().triu(1) + torch.tril(
         torch.full((6, 6), NAN)
     )
-    torch.testing.assert_close(flipped_mcl(logits, same, 0.0), mcl(logits, same))
+    torch.testing.assert_close(noisy_mcl(logits, same, 0.0), mcl(logits, same))
 
 
 def test_the_rate_can_be_learned() -> None:
@@ -71,16 +71,16 @@ def test_the_rate_can_be_learned() -> None:
     left, right = torch.triu_indices(16, 16, 1)
     wrong = torch.arange(len(left)) % 4 == 0
     same[left[wrong], right[wrong]] = same[right[wrong], left[wrong]] = 1 - same[left[wrong], right[wrong]]
-    flip = torch.tensor(0.1, requires_grad=True)
+    noise = torch.tensor(0.1, requires_grad=True)
     for _ in range(300):
-        (slope,) = torch.autograd.grad(flipped_mcl(logits, same, flip), flip)
-        flip = (flip - 0.02 * slope).detach().requires_grad_()
-    assert float(flip.detach()) == pytest.approx(0.25, abs=1e-3)
+        (slope,) = torch.autograd.grad(noisy_mcl(logits, same, noise), noise)
+        noise = (noise - 0.02 * slope).detach().requires_grad_()
+    assert float(noise.detach()) == pytest.approx(0.25, abs=1e-3)
 
 
 def test_nothing_known_is_a_loss_of_zero_that_can_be_differentiated() -> None:
     logits = torch.randn(3, 2, requires_grad=True)
-    loss = flipped_mcl(logits, torch.full((3, 3), NAN), 0.1)
+    loss = noisy_mcl(logits, torch.full((3, 3), NAN), 0.1)
     loss.backward()
     assert float(loss.detach()) == 0
     assert logits.grad is not None
@@ -108,12 +108,12 @@ FORMS: dict[str, dict[str, Tensor]] = {
 @pytest.mark.parametrize("form", FORMS)
 @pytest.mark.parametrize("reduction", ["mean", "sum", "none"])
 @pytest.mark.parametrize("dtype", [torch.float16, torch.float32, torch.float64])
-@pytest.mark.parametrize("flip", [0.0, 1e-15])
-def test_the_contract_is_that_of_mcl(form: str, reduction: str, dtype: torch.dtype, flip: float) -> None:
+@pytest.mark.parametrize("noise", [0.0, 1e-15])
+def test_the_contract_is_that_of_mcl(form: str, reduction: str, dtype: torch.dtype, noise: float) -> None:
     """A rate too small to matter: the same value, shape, type and gradient, in every form."""
     told = {name: value.to(dtype) if value.is_floating_point() else value for name, value in FORMS[form].items()}
     ours, theirs = (LOGITS.clone().to(dtype).detach().requires_grad_() for _ in range(2))
-    loss = flipped_mcl(ours, told["same"], flip, told.get("weight"), pairs=told.get("pairs"), reduction=reduction)  # type: ignore[arg-type]
+    loss = noisy_mcl(ours, told["same"], noise, told.get("weight"), pairs=told.get("pairs"), reduction=reduction)  # type: ignore[arg-type]
     expected = mcl(theirs, **told, reduction=reduction)  # type: ignore[arg-type]
     assert loss.dtype == (torch.float64 if dtype == torch.float64 else torch.float32)
     torch.testing.assert_close(loss, expected)
@@ -126,12 +126,12 @@ def test_the_contract_is_that_of_mcl(form: str, reduction: str, dtype: torch.dty
 def test_float64_is_computed_in_float64() -> None:
     logits = LOGITS.double()
     pairs = torch.triu_indices(6, 6, 1).T
-    for flip in (0.1, torch.tensor(0.1), torch.tensor(0.1, dtype=torch.float64)):
-        expected = double_loop(logits, SAME.double() / 3, float(flip), None)
-        found = flipped_mcl(logits, SAME.double() / 3, flip)
+    for noise in (0.1, torch.tensor(0.1), torch.tensor(0.1, dtype=torch.float64)):
+        expected = double_loop(logits, SAME.double() / 3, float(noise), None)
+        found = noisy_mcl(logits, SAME.double() / 3, noise)
         torch.testing.assert_close(found, expected, rtol=1e-12, atol=0)
         both = torch.cat([pairs, pairs.flip(1)])
-        listed = flipped_mcl(logits, SAME.double()[both[:, 0], both[:, 1]] / 3, flip, pairs=both)
+        listed = noisy_mcl(logits, SAME.double()[both[:, 0], both[:, 1]] / 3, noise, pairs=both)
         torch.testing.assert_close(listed, expected, rtol=1e-12, atol=0)
 
 
@@ -139,19 +139,19 @@ def test_a_small_rate_is_exact_where_the_network_is_sure() -> None:
     """1 - s_hat is 2e-18, which is 0 as a difference; and with no flips at all, MCL goes on where floats end."""
     logits = torch.tensor([[41.5, 0.0], [41.5, 0.0]], requires_grad=True)
     apart = 2 * math.exp(-41.5)
-    loss = flipped_mcl(logits, torch.tensor([0.0]), 1e-20, pairs=torch.tensor([[0, 1]]))
+    loss = noisy_mcl(logits, torch.tensor([0.0]), 1e-20, pairs=torch.tensor([[0, 1]]))
     assert float(loss.detach()) == pytest.approx(-math.log(apart + 1e-20), rel=1e-5)
     loss.backward()
     assert logits.grad is not None
     assert logits.grad[0].tolist() == pytest.approx([0.5, -0.5], rel=0.01)
     extreme = torch.tensor([[400.0, 0.0], [400.0, 0.0]])
-    assert float(flipped_mcl(extreme, torch.tensor([[NAN, 0.0], [0.0, NAN]]), 0.0)) == pytest.approx(400 - math.log(2))
+    assert float(noisy_mcl(extreme, torch.tensor([[NAN, 0.0], [0.0, NAN]]), 0.0)) == pytest.approx(400 - math.log(2))
 
 
 def test_logits_of_minus_infinity() -> None:
     logits = torch.tensor([[1.0, 2, -torch.inf], [0, -1, -torch.inf]], requires_grad=True)
-    loss = flipped_mcl(logits, torch.tensor([3, 3]), 0.2)
-    torch.testing.assert_close(loss, flipped_mcl(logits.detach()[:, :2], torch.tensor([3, 3]), 0.2))
+    loss = noisy_mcl(logits, torch.tensor([3, 3]), 0.2)
+    torch.testing.assert_close(loss, noisy_mcl(logits.detach()[:, :2], torch.tensor([3, 3]), 0.2))
     loss.backward()
     assert logits.grad is not None
     assert bool(logits.grad.isfinite().all())
@@ -160,15 +160,15 @@ def test_logits_of_minus_infinity() -> None:
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"flip": 1.5}, "flip must be between 0 and 1, got 1.5"),
-        ({"flip": NAN}, "flip must be between 0 and 1, got nan"),
-        ({"flip": 0.1, "reduction": "average"}, "'mean', 'sum' or 'none'"),
-        ({"flip": 0.1, "weight": -torch.ones(6, 6)}, "finite and not negative"),
+        ({"noise": 1.5}, "noise must be between 0 and 1, got 1.5"),
+        ({"noise": NAN}, "noise must be between 0 and 1, got nan"),
+        ({"noise": 0.1, "reduction": "average"}, "'mean', 'sum' or 'none'"),
+        ({"noise": 0.1, "weight": -torch.ones(6, 6)}, "finite and not negative"),
     ],
 )
 def test_a_wrong_call_is_refused(options: dict[str, Any], message: str) -> None:
     with pytest.raises(ValueError, match=message):
-        flipped_mcl(LOGITS, LABELS, **options)
+        noisy_mcl(LOGITS, LABELS, **options)
 
 
 def double_loop_with_confusion(logits: Tensor, same: Tensor, b: Tensor, weight: Tensor | None) -> Tensor:
@@ -214,7 +214,7 @@ def test_one_rate_for_all_classes_is_a_flip() -> None:
     logits, pairs = torch.randn(6, 3, generator=generator), torch.triu_indices(6, 6, 1).T
     same = torch.rand(15, generator=generator).round()
     alike = torch.full((3, 3), 0.2).fill_diagonal_(0.8)
-    flipped = flipped_mcl(logits, same, 0.2, pairs=pairs, reduction="none")
+    flipped = noisy_mcl(logits, same, 0.2, pairs=pairs, reduction="none")
     torch.testing.assert_close(confusion_mcl(logits, same, alike, pairs=pairs, reduction="none"), flipped)
     likely = torch.where(same > 0.5, 0.8, 0.2)
     torch.testing.assert_close(evidence_mcl(logits, likely, pairs=pairs, reduction="none"), flipped)

@@ -95,7 +95,7 @@ def test_ids_of_an_npz(tmp_path: Path, ids: list[Any], expected: tuple[str, ...]
     [
         (["a", "b", "c", "b", "a"], ", row 4: ids is 'a', as in row 0. Give each item an id of its own."),
         (["a", "b", " ", "c", "d"], ", row 2: ids is empty. Give each item an id."),
-        ([1, 2, 3], " holds 5 items but ids of shape (3,); give one id an item."),
+        ([1, 2, 3], " holds 5 items but ids of shape (3,); give one id per item."),
         ([1.0, 2.0, 3.0, 4.0, 5.0], " holds ids of type float64; give integers or text."),
     ],
 )

@@ -9,7 +9,7 @@ import pytest
 from PIL import Image
 
 from likewise.datasets import list_imagenet, random_classes
-from likewise.datasets.imagenet import unlabelled_classes
+from likewise.datasets.images import unlabelled_classes
 from likewise.errors import InputError
 
 

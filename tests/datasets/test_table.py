@@ -259,7 +259,7 @@ def test_numbers_that_are_names(csv_file: Callable[[str], Path], header: str) ->
         ("id,a\nu,1\n\nv,2,3\n", ", line 4: 2 columns, but 3 values. Give"),
         ("a,b,a\n1,2,3\n", " has two columns 'a'; keep one of them."),
         ("id,a,\nu,1,2\n", ": column 3 has no name; name it or remove it."),
-        (b"id,a\nu,1\n\xff\xfe,2\n", ", line 3: this is not UTF-8 text. Give a CSV file that is saved as UTF-8."),
+        (b"id,a\nu,1\n\xff\xfe,2\n", ", line 3: this is not UTF-8 text. Save the file as UTF-8."),
         ("id,a\nu,1\n".encode("utf-16"), ", line 1: this is not UTF-8 text."),
         (b"\x89PNG\r\n\x1a\n\x00\x00", ", line 1: this is not UTF-8 text."),
         ('id,a\nu,1\n"v,2\nw,3\n', ", line 3: this is not sound CSV (unexpected end of data). Close each quotation"),

@@ -87,21 +87,35 @@ def when_a_checkpoint_is_there(process: subprocess.Popen[str], run: Path) -> lis
     return children
 
 
-def test_fit_in_two_processes_prints_and_writes_once(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    process = likewise(folder, *FIT, "--epochs", "2", "--out", "run", "--processes", "2", "--sync-batch-norm")
+@pytest.fixture(scope="module")
+def wrong(folder: Path) -> tuple[list[str], int, str]:
+    """A fit in two processes from answers of which some are wrong: its command, how many, and what it printed."""
+    rows = [line.split(",") for line in (folder / "answers.csv").read_text().splitlines()[1:]]
+    answers = [[a, b, 1 - int(same) if number % 9 == 0 else same] for number, (a, b, same) in enumerate(rows)]
+    _write(folder / "wrong.csv", "left,right,same", answers)
+    command = [*FIT[:3], "wrong.csv", *FIT[4:], "--epochs", "2"]
+    process = likewise(folder, *command, "--out", "two", "--processes", "2", "--sync-batch-norm")
     out, errors = process.communicate()
-    assert (process.returncode, errors) == (0, "")
-    assert out.count("Found 3 classes") == out.count("Wrote run") == 1
+    assert process.returncode == 0, errors
+    assert errors.count("likewise: warning: The answers contradict one another") == errors.count("\n") == 1
+    return command, len(answers[::9]), out
+
+
+def test_fit_in_two_processes_prints_and_writes_once(
+    folder: Path, wrong: tuple[list[str], int, str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    command, _, out = wrong
+    assert out.count("Found 3 classes") == out.count("Wrote two") == out.count("of the answers look wrong") == 1
     monkeypatch.chdir(folder)
-    again = CliRunner().invoke(app, [*FIT, "--epochs", "2", "--out", "run"])  # with one process, it is the same run
-    assert "run is finished" in again.stdout
-    assert CliRunner().invoke(app, ["predict", "run", "blobs.csv", "--out", "one.csv"]).exit_code == 0
+    again = CliRunner().invoke(app, [*command, "--out", "two"])  # with one process, it is the same run
+    assert "two is finished" in again.stdout
+    assert CliRunner().invoke(app, ["predict", "two", "blobs.csv", "--out", "one.csv"]).exit_code == 0
     process = likewise(
-        folder, "predict", "run", "blobs.csv", "--out", "two.csv", "--batch-size", "40", "--processes", "2"
+        folder, "predict", "two", "blobs.csv", "--out", "two.csv", "--batch-size", "40", "--processes", "2"
     )
     assert process.communicate() == (
         "Wrote two.csv: 90 items in 3 classes.\n"
-        "A class is the number of an output; likewise name run --labels few.csv names it.\n",
+        "A class is the number of an output; likewise name two --labels few.csv names it.\n",
         "",
     )
     one, two = ((folder / name).read_text().splitlines() for name in ("one.csv", "two.csv"))
@@ -109,19 +123,16 @@ def test_fit_in_two_processes_prints_and_writes_once(folder: Path, monkeypatch: 
     assert len(one) == 91
 
 
-def test_wrong_answers_are_judged_alike_in_two_processes(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_wrong_answers_are_judged_alike_in_two_processes(
+    folder: Path, wrong: tuple[list[str], int, str], monkeypatch: pytest.MonkeyPatch
+) -> None:
     """The first process judges for all; one process comes to the same rates."""
-    rows = [line.split(",") for line in (folder / "answers.csv").read_text().splitlines()[1:]]
-    wrong = [[a, b, 1 - int(same) if number % 9 == 0 else same] for number, (a, b, same) in enumerate(rows)]
-    _write(folder / "wrong.csv", "left,right,same", wrong)
-    command = [*FIT[:3], "wrong.csv", *FIT[4:], "--epochs", "2"]
-    out, errors = likewise(folder, *command, "--out", "two", "--processes", "2").communicate()
-    assert out.count("of the answers look wrong") == 1, errors
+    command, n_wrong, _ = wrong
     monkeypatch.chdir(folder)
     assert CliRunner().invoke(app, [*command, "--out", "one"]).stdout.count("of the answers look wrong") == 1
     found = [json.loads((folder / name / "metrics.json").read_text())["answers"] for name in ("two", "one")]
     assert found[0]["share_wrong"] == pytest.approx(found[1]["share_wrong"], rel=0.02)
-    assert found[0]["likely_wrong"] == found[1]["likely_wrong"] == len(wrong[::9])
+    assert found[0]["likely_wrong"] == found[1]["likely_wrong"] == n_wrong
 
 
 def test_bad_input_is_told_once(folder: Path) -> None:

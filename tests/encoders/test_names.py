@@ -11,7 +11,7 @@ import pytest
 import torch
 from torch import nn
 
-from likewise.encoders import load_encoder, photo_libraries
+from likewise.encoders import libraries, load_encoder
 from likewise.encoders.names import text_encoder
 from likewise.encoders.photos import PhotoForm
 from likewise.errors import InputError
@@ -66,10 +66,10 @@ def test_a_missing_package_is_named(
 def test_the_forms_of_other_packages() -> None:
     config = {"input_size": (3, 224, 224), "interpolation": "bicubic", "mean": (0.5,) * 3, "std": (0.2,) * 3}
     config |= {"crop_pct": 0.95, "crop_mode": "center"}
-    assert photo_libraries.timm_form(config) == PhotoForm(224, 235, (0.5,) * 3, (0.2,) * 3, "bicubic")
-    assert photo_libraries.timm_form(config, 112).resize == 117
+    assert libraries.timm_form(config) == PhotoForm(224, 235, (0.5,) * 3, (0.2,) * 3, "bicubic")
+    assert libraries.timm_form(config, 112).resize == 117
     with pytest.raises(InputError, match="crop mode 'border'"):
-        photo_libraries.timm_form(config | {"crop_mode": "border"})
+        libraries.timm_form(config | {"crop_mode": "border"})
     preset = SimpleNamespace(
         crop_size=[224],
         resize_size=[256],
@@ -77,20 +77,20 @@ def test_the_forms_of_other_packages() -> None:
         std=[0.2] * 3,
         interpolation=SimpleNamespace(value="bilinear"),
     )
-    assert photo_libraries.torchvision_form(preset) == PhotoForm(224, 256, (0.5,) * 3, (0.2,) * 3)
+    assert libraries.torchvision_form(preset) == PhotoForm(224, 256, (0.5,) * 3, (0.2,) * 3)
     clip = {"size": (224, 224), "mean": (0.5,) * 3, "std": (0.2,) * 3, "interpolation": "bicubic"}
-    assert photo_libraries.open_clip_form(clip) == PhotoForm(224, 224, (0.5,) * 3, (0.2,) * 3, "bicubic")
-    assert photo_libraries.open_clip_form(clip | {"resize_mode": "squash"}).squash
+    assert libraries.open_clip_form(clip) == PhotoForm(224, 224, (0.5,) * 3, (0.2,) * 3, "bicubic")
+    assert libraries.open_clip_form(clip | {"resize_mode": "squash"}).squash
 
 
 def test_a_classifier_without_its_last_layer() -> None:
     network = nn.Sequential(nn.Flatten(), nn.Linear(4, 3), nn.Sequential(nn.ReLU(), nn.Linear(3, 2)))
-    assert photo_libraries.without_last_layer(network, "own")(torch.ones(1, 4)).shape == (1, 3)
+    assert libraries.without_last_layer(network, "own")(torch.ones(1, 4)).shape == (1, 3)
     with pytest.raises(InputError, match="own has no linear layer"):
-        photo_libraries.without_last_layer(nn.Flatten(), "own")
+        libraries.without_last_layer(nn.Flatten(), "own")
 
 
 def test_timm_itself() -> None:
     pytest.importorskip("timm", exc_type=Exception)
-    encoder = photo_libraries.load_timm("resnet10t", pretrained=False)
+    encoder = libraries.load_timm("resnet10t", pretrained=False)
     assert encoder.compute([np.zeros((3, 176, 176), np.uint8)], torch.device("cpu"), "float32").shape == (1, 512)

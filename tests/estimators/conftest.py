@@ -7,7 +7,16 @@ from contextlib import AbstractContextManager, nullcontext
 
 import pytest
 
-QUICK = ("test_increments", "test_pair_classifier", "test_pair_folds")
+QUICK = (
+    "test_encoding",
+    "test_increments",
+    "test_pair_classifier",
+    "test_pair_folds",
+    "test_refit",
+    "test_sklearn_checks",
+    "test_unit_length",
+    "test_wrong_answers",
+)
 
 
 @pytest.fixture(scope="module", autouse=True)

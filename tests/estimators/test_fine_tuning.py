@@ -38,7 +38,7 @@ class Small(nn.Module):
         return self.last(self.second(self.norm(self.first(images)).relu()).relu().mean((2, 3)))  # type: ignore[no-any-return]
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def photos() -> np.ndarray:
     random = np.random.default_rng(0)
     images = random.integers(0, 120, (24, 3, 70, 70)).astype(np.uint8)
@@ -52,6 +52,12 @@ def tuned(encoder: object, **further: object) -> PairClassifier:
     return PairClassifier(2, encoder=encoder, **options)  # type: ignore[arg-type]
 
 
+@pytest.fixture(scope="module")
+def plain(photos: np.ndarray) -> PairClassifier:
+    """Fitted with the encoder as it is."""
+    return tuned(Small(), fine_tune=False).fit(photos, pairs=PAIRS)
+
+
 @pytest.fixture
 def kept(monkeypatch: pytest.MonkeyPatch) -> None:
     """Whatever held-out answers say, the outcome is kept."""
@@ -59,7 +65,9 @@ def kept(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.usefixtures("kept")
-def test_the_last_quarter_is_trained_saved_and_exported(photos: np.ndarray, tmp_path: Path) -> None:
+def test_the_last_quarter_is_trained_saved_and_exported(
+    photos: np.ndarray, plain: PairClassifier, tmp_path: Path
+) -> None:
     own = Small()
     before = {name: value.clone() for name, value in own.state_dict().items()}
     model = tuned(own).fit(photos, pairs=PAIRS)
@@ -68,7 +76,6 @@ def test_the_last_quarter_is_trained_saved_and_exported(photos: np.ndarray, tmp_
     assert sorted(model.encoder_weights_) == ["network.last.bias", "network.last.weight"]
     assert not torch.equal(model.encoder_weights_["network.last.weight"], own.last.weight)
     assert [row["stage"] for row in model.history_][-2:] == [3, 3]
-    plain = tuned(own, fine_tune=False).fit(photos, pairs=PAIRS)
     assert plain.encoder_weights_ is None
     probabilities = model.predict_proba(photos)
     assert not np.allclose(probabilities, plain.predict_proba(photos), atol=1e-7)
@@ -125,11 +132,11 @@ def test_a_killed_fine_tuning_resumes_to_the_same_weights(photos: np.ndarray, tm
         assert torch.equal(value, resumed.encoder_weights_[name])
 
 
-def test_what_held_out_answers_speak_against_is_dropped(photos: np.ndarray, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_does_worse_on_held_out_answers_is_dropped(
+    photos: np.ndarray, plain: PairClassifier, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(encoding, "is_supported", lambda *_: False)
-    own = Small()
-    model = tuned(own).fit(photos, pairs=PAIRS)
-    plain = tuned(own, fine_tune=False).fit(photos, pairs=PAIRS)
+    model = tuned(Small()).fit(photos, pairs=PAIRS)
     assert model.encoder_weights_ is None
     assert "tuned" not in (model.encoder_ or {})
     monkeypatch.undo()

@@ -27,11 +27,11 @@ def uneven(seed: int) -> tuple[np.ndarray, np.ndarray]:
     return X, y
 
 
-def directions(seed: int) -> tuple[np.ndarray, np.ndarray]:
-    """Embeddings of length 1 in many dimensions, about as noisy as those of photographs."""
+def directions(n: int, n_classes: int, noise: float, seed: int) -> tuple[np.ndarray, np.ndarray]:
+    """Embeddings of length 1 in many dimensions."""
     random = np.random.default_rng(seed)
-    y = np.arange(180) % 12
-    X = random.normal(size=(12, 128))[y] + 1.6 * random.normal(size=(180, 128))
+    y = np.arange(n) % n_classes
+    X = random.normal(size=(n_classes, 128))[y] + noise * random.normal(size=(n, 128))
     return X / np.linalg.norm(X, axis=1, keepdims=True), y
 
 
@@ -47,7 +47,8 @@ PROBLEMS = {
     "many classes": lambda seed: blobs(15, 10, 2.0, seed),
     "wide axis": wide_axis,
     "uneven": uneven,
-    "directions": directions,
+    "directions": lambda seed: directions(180, 12, 1.6, seed),  # about as noisy as photographs
+    "vague directions": lambda seed: directions(450, 30, 2.8, seed),  # groups half right, and few answers to judge them
     "digits": some_digits,
     "moons": lambda seed: make_moons(200, noise=0.08, random_state=seed),
 }

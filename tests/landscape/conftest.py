@@ -10,7 +10,7 @@ import torch
 from torch import Tensor, nn
 
 from likewise.landscape.job import FixedBatch
-from likewise.landscape.plane import Plane
+from likewise.landscape.surface import Plane
 from likewise.networks import build
 
 Reference = Callable[[nn.Module, Plane, float, float, Tensor, bool], Tensor]

@@ -10,7 +10,7 @@ from torch import Tensor, nn
 
 from likewise.landscape.blocks import Block, BlockNetwork, linear_map, moments_of, squares
 from likewise.landscape.grid import AnyNetwork
-from likewise.landscape.plane import Plane, mutual_plane, random_plane, weights_of
+from likewise.landscape.surface import Plane, mutual_plane, random_plane, weights_of
 from likewise.networks import VGG, PreActResNet
 from likewise.training.batches import channels_last
 

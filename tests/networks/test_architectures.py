@@ -7,9 +7,7 @@ import torch
 from torch import nn
 
 from likewise.networks import VGG, build
-from likewise.networks.mlp import MLP
-from likewise.networks.resnet import Block
-from likewise.networks.vgg import STAGES
+from likewise.networks.architectures import MLP, STAGES, Block
 
 
 def meta(name: str, shape: tuple[int, ...] = (3, 32, 32), n_classes: int = 10) -> nn.Module:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import tempfile
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +16,7 @@ from hypothesis import strategies as st
 
 from likewise.errors import InputError
 from likewise.pairs import Pairs, files
+from likewise.storage import csv_records
 
 
 def read(tmp_path: Path, text: str | bytes) -> Pairs:
@@ -116,13 +118,13 @@ def test_numbers_are_rows_where_all_of_them_can_be(
             "left;right;same\na;b;1\na;b\n",
             "line 3: 3 columns, but 2 values. Give each column a value, separated by sem",
         ),
-        ('left\tright\tsame\na\tb\t1\na\t"b\t1\n', "line 3: a quotation mark is open at its end. Close it."),
+        ('left\tright\tsame\na\tb\t1\na\t"b\t1\n', "line 3: this is not sound CSV (unexpected end of data). Close"),
         ("left,right,same,left\na,b,1,c\n", "line 1: there are two columns 'left'. Keep one of them."),
         ("left,right,same\na,b,1\na,b\n", "line 3: 3 columns, but 2 values. Give each column a value"),
         ("left,right,same\n\na,b,1,4\n", "line 3: 3 columns, but 4 values."),
         ("left,right,same\na,b,1\n  \n", "line 3: 3 columns, but 1 value."),
-        ('left,right,same\na,b,1\n"c\nd",e,1\n', "line 3: a quotation mark is open at its end. Close it."),
-        ('left,right,same\na,b,1\nc,"d,1\n', "line 3: a quotation mark is open at its end. Close it."),
+        ('left,right,same\na,b,1\nc,"d,1\n', "line 3: this is not sound CSV (unexpected end of data). Close"),
+        ('left,right,same\na,"b\nc",1\na,b\n', "line 4: 3 columns, but 2 values."),
         (b"left,right,same\na,b,1\nc\xff,d,0\n", "line 3: this is not UTF-8 text. Save the file as UTF-8."),
         ("left,right,same\na,b,1\n,b,1\n", "line 3: left is empty. Give two items in each row."),
         ("left,right,same\na,b,1\na,  ,1\n", "line 3: right is empty. Give two items in each row."),
@@ -171,6 +173,7 @@ def test_a_file_that_is_not_there_a_folder_and_another_kind(tmp_path: Path) -> N
 
 def test_lines_are_counted_over_all_blocks_of_a_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(files, "BLOCK", 64)
+    monkeypatch.setattr(csv_records, "BLOCK", 64)
     random = np.random.default_rng(0)
     lines, expected = ["left,right,same"], []
     for row in range(300):
@@ -224,13 +227,33 @@ def test_csv_is_plain_where_it_can_be(tmp_path: Path) -> None:
     assert (tmp_path / "b.csv").read_text() == "left,right,same,weight,annotator\n3,1,0,2,ann\n"
 
 
-def test_a_name_with_a_line_break_is_refused_by_csv_and_kept_by_parquet(tmp_path: Path) -> None:
-    pairs = Pairs.from_arrays([("a\nb", "c")], [1])
-    with pytest.raises(InputError, match=r"the name 'a\\nb' holds a line break. Write Parquet instead"):
-        pairs.write(tmp_path / "a.csv")
-    assert list(tmp_path.iterdir()) == []
-    pairs.write(tmp_path / "a.parquet")
-    assert Pairs.read(tmp_path / "a.parquet").name(0) == "a\nb"
+@pytest.mark.parametrize("suffix", files.SUFFIXES)
+def test_a_name_may_hold_line_breaks(tmp_path: Path, suffix: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    names = ["a\nb", 'c"\r\n\n"d', 'e "f" g', "h"]
+    Pairs.from_arrays(list(pairwise(names)), [1, 0, 1]).write(tmp_path / f"a{suffix}")
+    again = Pairs.read(tmp_path / f"a{suffix}")
+    assert [again.name(item) for item in again.left.tolist()] == names[:3]
+    if suffix == ".csv":
+        assert again.lines.tolist() == [2, 6, 9]  # where each begins
+        monkeypatch.setattr(csv_records, "BLOCK", 5)
+        parts = [columns["right"].to_pylist() for columns, _ in files.csv_parts(tmp_path / "a.csv")]
+        assert [name for part in parts for name in part] == names[1:]
+
+
+def test_a_quotation_mark_that_is_never_closed_does_not_fill_the_memory(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(csv_records, "BLOCK", 20)
+    monkeypatch.setattr(csv_records, "LONGEST", 2**6)
+    (tmp_path / "a.csv").write_text('left,right,same\na,"b,1\n' + "a,b,1\n" * 20)
+    with pytest.raises(InputError, match="Close each quotation mark"):
+        list(files.csv_parts(tmp_path / "a.csv"))
+
+
+def test_a_quotation_mark_within_a_value_quotes_nothing(tmp_path: Path) -> None:
+    pairs = read(tmp_path, 'left,right,same\n5" disk,3" disk,0\n5" disk,a,1\n')
+    assert pairs.lines.tolist() == [2, 3]
+    assert pairs.name(0) == '5" disk'
 
 
 def test_writing_in_several_parts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

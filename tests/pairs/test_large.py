@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 
 from likewise.errors import InputError
 from likewise.pairs import Pairs, closure, files, large, read_large, streaming
+from likewise.storage import csv_records
 
 ITEMS = 12
 ANSWER = st.tuples(st.integers(0, ITEMS - 1), st.integers(0, ITEMS - 1), st.booleans())
@@ -25,6 +26,7 @@ def small_parts(monkeypatch: pytest.MonkeyPatch) -> None:
     """Every limit so low that a few answers make many parts, runs and blocks."""
     for module, name, value in (
         (files, "BLOCK", 40),
+        (csv_records, "BLOCK", 40),
         (files, "ROWS", 3),
         (streaming, "RUN", 4),
         (streaming, "MERGED", 4),

@@ -12,9 +12,8 @@ from sklearn.metrics import roc_auc_score
 
 from likewise.errors import InputError
 from likewise.pairs import Pairs
-from likewise.pairs.groupings import Groupings
-from likewise.pairs.propagation import Wiring, propagate
-from likewise.pairs.swendsen_wang import colouring
+from likewise.pairs.groupings import Groupings, colouring
+from likewise.pairs.memberships import Wiring, propagate
 
 
 def every_labelling(n: int, n_labels: int, weight: Any) -> np.ndarray:
@@ -116,7 +115,7 @@ def test_belief_propagation_is_exact_on_a_tree() -> None:
     same = every_labelling(n, n_classes, weight)
     impossible = np.full((n, 1), -700.0)
     found = propagate(Wiring(i, j, n), odds, np.concatenate([np.log(prior), impossible], axis=1))
-    assert found.settled
+    assert found.converged
     np.testing.assert_allclose(found.same, same[i, j], rtol=1e-9)
 
 
@@ -125,14 +124,14 @@ def test_messages_that_do_not_settle_give_way_to_mean_field() -> None:
     i, j = np.array(list(combinations(range(n), 2))).T
     unary = np.log(np.array([[0.5, 0.5, 1e-9]] * n)) + np.random.default_rng(0).normal(0, 0.1, (n, 3))
     found = propagate(Wiring(i, j, n), np.full(len(i), -8.0), unary)
-    assert not found.settled
+    assert not found.converged
     np.testing.assert_allclose(found.classes.sum(axis=1), 1)
     assert ((found.same >= 0) & (found.same <= 1)).all()
 
 
 @pytest.mark.parametrize("table", [64, 0])  # of labels, or a list
 def test_large_components_are_sampled_near_the_exact_posterior(monkeypatch: pytest.MonkeyPatch, table: int) -> None:
-    monkeypatch.setattr("likewise.pairs.swendsen_wang.TABLE", table)
+    monkeypatch.setattr("likewise.pairs.groupings.TABLE", table)
     pairs, _ = random_answers(8, 14, 11)
     exact = pairs.posterior(n_classes=4, rates=(0.1, 0.1))
     i, j = np.triu_indices(8, 1)
@@ -232,7 +231,7 @@ def test_unary_terms_find_wrong_answers_where_few_bear_on_each_other() -> None:
     logits = random.normal(0, 1, (600, 10)) + 6 * np.eye(10)[classes]
     found = pairs.posterior(unary=logits - np.log(np.exp(logits).sum(axis=1, keepdims=True)))
     assert roc_auc_score(wrong, 1 - found.right) > 0.97
-    assert found.settled
+    assert found.converged
     assert found.share_wrong == pytest.approx(wrong.mean(), abs=0.02)
     assert found.classes is not None
     assert (found.classes.argmax(axis=1) == classes).mean() > 0.97

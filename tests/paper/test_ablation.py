@@ -11,7 +11,7 @@ import torch
 from torch import Tensor
 
 from likewise.criteria import mcl
-from likewise.datasets import Augmentation, DataSet, Items
+from likewise.datasets import DataSet, Items
 from likewise.errors import InputError
 from likewise.paper import ablation
 from likewise.paper.ablation import (
@@ -29,9 +29,9 @@ from likewise.paper.ablation import (
     spread_out,
     voluminous,
 )
-from likewise.paper.recipe import Recipe, Treatment
 from likewise.paper.records import write_record
 from likewise.paper.table1 import Table1Record
+from likewise.paper.table1_entries import Errors, KCLArguments, MCLArguments, Recipe, Treatment
 from likewise.training.settings import Settings
 
 SETTINGS = Settings(epochs=4, batch_size=20, learning_rate=0.01, drops=(3,), precision="float32", device="cpu")
@@ -52,9 +52,9 @@ def data() -> DataSet:
 @pytest.fixture
 def recipe(monkeypatch: pytest.MonkeyPatch) -> Recipe:
     monkeypatch.setitem(EPOCHS, ("blobs", "mlp"), 4)
-    options = {name: Treatment(3.0, SETTINGS) for name in OPTION_NAMES}
-    kcl, expect = {"margin": 2.0, "constant_target": True}, {"ce": 1.0, "kcl": 2.0, "mcl": 3.0}
-    return Recipe("ablation", 1, "blobs", "mlp", SETTINGS, Augmentation(), kcl, {"self_pairs": True}, expect, options)
+    options = {name: Treatment(3.0) for name in OPTION_NAMES}
+    kcl, mcl, expect = KCLArguments(margin=2.0, constant_target=True), MCLArguments(self_pairs=True), Errors(1, 2, 3)
+    return Recipe("ablation", 1, "blobs", "mlp", SETTINGS, kcl, mcl, expect, treatment=options)
 
 
 @pytest.mark.parametrize("option", OPTION_NAMES)
@@ -62,8 +62,8 @@ def test_each_option_learns_and_is_recorded(recipe: Recipe, data: DataSet, tmp_p
     record = ablation.run_ablation_entry(AblationEntry(recipe, "mcl", option), data, tmp_path)
     assert record.error < (60 if option in ("balance", "classes") else 5)  # these two may leave classes merged
     assert (record.table, record.criterion, record.treatment) == ("ablation", "mcl", option)
-    assert record.settings["option"] == OPTIONS[option].told
-    assert json.loads((tmp_path / "config.json").read_text())["config"]["option"] == OPTIONS[option].told
+    assert record.settings["option"] == OPTIONS[option].numbers
+    assert json.loads((tmp_path / "config.json").read_text())["config"]["option"] == OPTIONS[option].numbers
     assert record.command == f"likewise paper ablation --dataset blobs --network mlp --option {option} --seed 0"
 
 

@@ -15,7 +15,6 @@ from likewise.errors import InputError
 from likewise.landscape import Surface, rank_correlation, share_below
 from likewise.networks import build
 from likewise.paper import landscape
-from likewise.paper.entries import select
 from likewise.paper.landscape import (
     LandscapeRecord,
     draw_landscape,
@@ -24,8 +23,8 @@ from likewise.paper.landscape import (
     landscape_section,
     surface_path,
 )
-from likewise.paper.recipe import recipes
 from likewise.paper.records import write_record
+from likewise.paper.table1_entries import recipes, select
 from likewise.training import Settings, train_labelled
 
 SMALL = {"dataset": "mnist", "network": "lenet", "epochs": 1, "grid": 3, "items": 20}

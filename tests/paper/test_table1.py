@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from dataclasses import replace
+from dataclasses import asdict, replace
 from pathlib import Path
 
 import pytest
@@ -11,11 +11,10 @@ import torch
 from torch import Tensor, nn
 
 from likewise.criteria import KCL, MCL
-from likewise.datasets import Augmentation, DataSet, Items
+from likewise.datasets import DataSet, Items
 from likewise.errors import InputError
 from likewise.paper import table1
-from likewise.paper.entries import Entry
-from likewise.paper.recipe import Recipe, Treatment
+from likewise.paper.table1_entries import Entry, Errors, KCLArguments, MCLArguments, Recipe, Treatment
 from likewise.training.settings import Settings
 
 SETTINGS = Settings(epochs=6, batch_size=20, learning_rate=0.01, drops=(4, 5), precision="float32", device="cpu")
@@ -35,10 +34,9 @@ def data() -> DataSet:
 
 @pytest.fixture
 def recipe() -> Recipe:
-    treatments = {"pretrain": Treatment(expect=3.0, settings=SETTINGS, pretrain_labels=30)}
-    kcl = {"margin": 2.0, "constant_target": True}
-    expect = {"ce": 1.0, "kcl": 2.0, "mcl": 3.0}
-    return Recipe("table1", 1, "blobs", "mlp", SETTINGS, Augmentation(), kcl, {"self_pairs": True}, expect, treatments)
+    treatments = {"pretrain": Treatment(expect=3.0, pretrain_labels=30)}
+    kcl, mcl, expect = KCLArguments(margin=2.0, constant_target=True), MCLArguments(self_pairs=True), Errors(1, 2, 3)
+    return Recipe("table1", 1, "blobs", "mlp", SETTINGS, kcl, mcl, expect, treatment=treatments)
 
 
 @pytest.mark.parametrize("criterion", ["ce", "kcl", "mcl"])
@@ -50,9 +48,9 @@ def test_each_criterion_learns_and_is_recorded(recipe: Recipe, data: DataSet, tm
     assert record.scores["nmi"] > 0.8
     assert not {"error", "accuracy"} & set(record.scores)
     assert (record.criterion, record.seed, record.epochs, record.drops) == (criterion, 1, 6, [4, 5])
-    assert record.paper_error == recipe.expect[criterion]
+    assert record.paper_error == vars(recipe.expect)[criterion]
     assert record.settings["learning_rate"] == 0.01
-    assert record.settings.get("kcl") == (recipe.kcl if criterion == "kcl" else None)
+    assert record.settings.get("kcl") == (asdict(recipe.kcl) if criterion == "kcl" else None)
     assert record.cpu_seconds >= 0
     assert record.threads == torch.get_num_threads()
 
@@ -119,12 +117,12 @@ def test_stratified_subset(data: DataSet) -> None:
 
 
 def test_the_criterion_has_the_recipes_arguments(recipe: Recipe) -> None:
-    other = replace(recipe, kcl={"margin": 3.0, "constant_target": False})
+    other = replace(recipe, kcl=KCLArguments(margin=3.0, constant_target=False))
     assert isinstance(table1.criterion_of(Entry(recipe, "ce")), nn.CrossEntropyLoss)
     mcl = table1.criterion_of(Entry(recipe, "mcl"))
     assert isinstance(mcl, MCL)
     assert mcl.self_pairs
-    assert not table1.criterion_of(Entry(replace(recipe, mcl={"self_pairs": False}), "mcl")).self_pairs
+    assert not table1.criterion_of(Entry(replace(recipe, mcl=MCLArguments(self_pairs=False)), "mcl")).self_pairs
     logits, labels = torch.tensor([[4.0, 0.0], [0.0, 4.0]]), torch.tensor([0, 1])
     losses = [table1.criterion_of(Entry(each, "kcl"))(logits, labels) for each in (recipe, other)]
     expected = [KCL(margin=margin)(logits, labels) for margin in (2.0, 3.0)]

@@ -42,8 +42,8 @@ def tiny(monkeypatch: pytest.MonkeyPatch) -> Task:
             backbone=replace(recipe.backbone, epochs=2, drops=(), batch_size=24),
             similarity=replace(recipe.similarity, epochs=2, drops=(), batch_size=24),
             training=replace(recipe.training, epochs=2, drops=(), batch_size=60),
-            items=4,
-            hidden=8,
+            similarity_items=4,
+            similarity_hidden=8,
         )
         for recipe in recipes
         if recipe.backbone is not None
@@ -145,7 +145,7 @@ def test_imagenet_stays_on_disk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
         folder = tmp_path / "imagenet" / "train" / f"n{number}"
         folder.mkdir(parents=True)
         Image.fromarray(np.full((5, 5, 3), 40 * number, dtype=np.uint8)).save(folder / "one.png")
-    monkeypatch.setattr("likewise.datasets.imagenet.unlabelled_classes", lambda: ("n1", "n3", "n5"))
+    monkeypatch.setattr("likewise.datasets.images.unlabelled_classes", lambda: ("n1", "n3", "n5"))
     recipe = next(one for one in transfer_recipes("table3") if one.name == "imagenet")
     task = transfer_task(replace(recipe, classes=2, size=8), "evaluation", tmp_path)
     assert list(task.piles) == ["subset0", "subset1", "subset2"]

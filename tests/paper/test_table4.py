@@ -35,7 +35,7 @@ def few(data: DataSet, monkeypatch: pytest.MonkeyPatch) -> None:
             recipe,
             splits=2,
             supervised=replace(recipe.supervised, epochs=2, drops=(1,), batch_size=20),
-            settings=replace(recipe.settings, epochs=2, drops=(1,), batch_size=20),
+            training=replace(recipe.training, epochs=2, drops=(1,), batch_size=20),
         )
         for recipe in semi_recipes()
     ]

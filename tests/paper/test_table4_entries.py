@@ -13,7 +13,8 @@ from typer.testing import CliRunner
 from likewise.cli.paper import app
 from likewise.datasets import Augmentation
 from likewise.errors import InputError
-from likewise.paper.table4_entries import SemiEntry, SemiRecipe, read_semi_recipe, select_semi, semi_recipes
+from likewise.paper.recipe import read_file
+from likewise.paper.table4_entries import SemiEntry, SemiRecipe, select_semi, semi_recipes
 from likewise.supervision.semi import METHODS
 from likewise.training.settings import Settings
 
@@ -33,7 +34,7 @@ def test_the_papers_own_recipe() -> None:
     recipe = RECIPES[0]
     assert (recipe.dataset, recipe.network, recipe.labels, recipe.splits) == ("cifar10", "resnet18", 4000, 5)
     assert recipe.supervised == Settings(epochs=140, drops=(80, 120), learning_rate=0.001)
-    assert recipe.settings == Settings(epochs=300, drops=(150, 250), learning_rate=0.001)
+    assert recipe.training == Settings(epochs=300, drops=(150, 250), learning_rate=0.001)
     assert recipe.augmentation == Augmentation(crop_padding=4, flip=True)
     assert recipe.epsilon == 8
     assert dict(recipe.expect) == PAPER
@@ -109,10 +110,10 @@ SOUND = (resources.files("likewise.paper") / "recipes" / "table4" / "cifar10-len
     [
         ("labels = 4000", "labels = 0", "labels must be a whole number above 0, got 0"),
         ("labels = 4000", "", "labels is missing"),
-        ("epsilon = 8.0", "delta = 8.0", "unknown key vat.delta"),
+        ("epsilon = 8.0", "delta = 8.0", "unknown key delta"),
         ("supervised = 25.4", "mixmatch = 25.4", "unknown key expect.mixmatch"),
-        ('rival = "supervised"', 'rival = "chance"', "aim.rival must be supervised or pseudo-label or"),
-        ("points = 5.0", 'points = "five"', "aim.points must be a number, got 'five'"),
+        ('rival = "supervised"', 'rival = "chance"', "aims.rival must be supervised or pseudo-label or"),
+        ("points = 5.0", 'points = "five"', "aims.points must be a number, got 'five'"),
         ("crop_padding = 4", "scale = [1.2, 0.8]", "augmentation.scale must be two numbers in rising order"),
         ("epochs = 60", "", "supervised.epochs is missing"),
         ("splits = 1", "splits = [", "not a TOML file"),
@@ -122,4 +123,4 @@ def test_a_faulty_recipe_is_refused_by_file_and_key(tmp_path: Path, old: str, ne
     assert SOUND.count(old) >= 1
     (tmp_path / "faulty.toml").write_text(SOUND.replace(old, new, 1))
     with pytest.raises(InputError, match=re.escape(f"faulty.toml: {words}")):
-        read_semi_recipe(tmp_path / "faulty.toml")
+        read_file(SemiRecipe, tmp_path / "faulty.toml")

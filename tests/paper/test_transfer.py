@@ -30,7 +30,10 @@ SHORT = ("--epochs", "1", "--similarity-epochs", "1")
 @pytest.fixture
 def small(monkeypatch: pytest.MonkeyPatch) -> None:
     """Recipes with a smaller network, and no more outputs than these alphabets have items."""
-    recipes = [replace(recipe, network="lenet", similarity_network="lenet", hidden=8) for recipe in transfer_recipes()]
+    recipes = [
+        replace(recipe, network="lenet", similarity_network="lenet", similarity_hidden=8)
+        for recipe in transfer_recipes()
+    ]
     monkeypatch.setattr(transfer_entries, "transfer_recipes", lambda *_: recipes)
     monkeypatch.setattr(transfer_methods, "MOST_OUTPUTS", 9)
 

@@ -15,11 +15,11 @@ from likewise.cli.paper import app
 from likewise.clustering import METHODS as RIVALS
 from likewise.datasets import Augmentation
 from likewise.errors import InputError
+from likewise.paper.recipe import read_file
 from likewise.paper.transfer_entries import (
     EARLY_STOPPED,
     TransferEntry,
     TransferRecipe,
-    read_transfer_recipe,
     select_transfer,
     transfer_recipes,
 )
@@ -58,7 +58,7 @@ def test_what_the_recipes_say() -> None:
     assert PAPER.training == Settings(
         epochs=150, drops=(100,), batch_size=100, learning_rate=0.001, precision="bfloat16"
     )
-    assert (PAPER.network, PAPER.items, PAPER.hidden) == ("omniglot", 5, 4096)
+    assert (PAPER.network, PAPER.similarity_items, PAPER.similarity_hidden) == ("omniglot", 5, 4096)
     assert PAPER.similarity_network == "conv4-wide"
     assert (BEST.network, BEST.similarity.epochs, BEST.training.epochs) == ("conv4", 15, 10)
     assert BEST.augmentation == Augmentation(degrees=15, translate=0.1, scale=(0.8, 1.2), shear=15)
@@ -176,4 +176,4 @@ def test_a_faulty_recipe_is_refused_by_file_and_key(tmp_path: Path, old: str, ne
     assert SOUND.count(old) == 1
     (tmp_path / "faulty.toml").write_text(SOUND.replace(old, new))
     with pytest.raises(InputError, match=re.escape(f"faulty.toml: {words}")):
-        read_transfer_recipe(tmp_path / "faulty.toml")
+        read_file(TransferRecipe, tmp_path / "faulty.toml")

@@ -59,7 +59,7 @@ def untrained() -> SimilarityModule:
 def say(monkeypatch: pytest.MonkeyPatch, probability: NDArray[Any]) -> None:
     """Let this be what the similarity network says of the pile's pairs."""
     seen = SimpleNamespace(probability=lambda: torch.from_numpy(probability.astype(np.float32)))
-    monkeypatch.setattr(transfer_methods, "embed_pile", lambda *_: seen)
+    monkeypatch.setattr(transfer_methods, "embed_items", lambda *_: seen)
 
 
 def agree(outputs: NDArray[Any], truth: NDArray[Any]) -> bool:
@@ -77,7 +77,7 @@ def best(task: Task, tmp_path_factory: pytest.TempPathFactory) -> SimilarityNetw
 def test_the_similarity_of_each_recipe(task: Task, best: SimilarityNetwork, tmp_path: Path) -> None:
     assert best.classes_.tolist() == list(range(22))
     assert (best.network_name_, best.augment, len(best.history_)) == ("lenet", BEST.augmentation, 1)
-    small = replace(PAPER, hidden=8, similarity=replace(PAPER.similarity, batch_size=40))
+    small = replace(PAPER, similarity_hidden=8, similarity=replace(PAPER.similarity, batch_size=40))
     modules = [
         learn_known(replace(entry("paper", "mcl", "true", seed=seed), recipe=small), task, tmp_path / name).similarity
         for seed, name in ((2, "a"), (2, "b"), (3, "c"))

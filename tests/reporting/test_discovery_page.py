@@ -115,7 +115,7 @@ def test_a_similarity_to_trust_and_one_that_is_useless(sound: Any, doubtful: Any
     trusted, useless = (page.section("Whether to trust the classes") for page in (sound, doubtful))
     assert [row[1] for row in rows(trusted)] == ["81.0 %", "92.0 %", "3.0 %", "14.0 %"]
     assert [row[2] for row in rows(trusted)] == ["below 50 %", "below 50 %", "above 50 %", "above 90 %"]
-    assert "Nothing here speaks against the similarity." in trusted.text
+    assert "Nothing here is evidence against the similarity." in trusted.text
     assert (
         "The similarity looks useless here: it is sure of 10 % of the pairs only; it contradicts itself in "
         "80 % of the chains i = j = k. Do not trust the classes." in useless.text

@@ -8,7 +8,7 @@ import torch
 from torch import nn
 
 from likewise import Pairs
-from likewise.criteria import dense, flipped_mcl, mcl
+from likewise.criteria import dense, mcl, noisy_mcl
 from likewise.supervision import AnsweringNetwork, AnswerKnowledge, LabelKnowledge, answers_objective, pseudo_similarity
 from likewise.training import Batch
 
@@ -78,27 +78,27 @@ def test_the_first_stage_is_mcl_over_known_pairs() -> None:
     torch.testing.assert_close(loss, mcl(logits, same))
 
 
-@pytest.mark.parametrize("flip", [0.0, 0.2])
-def test_the_second_stage_adds_all_pairs_of_two_views(flip: float) -> None:
+@pytest.mark.parametrize("noise", [0.0, 0.2])
+def test_the_second_stage_adds_all_pairs_of_two_views(noise: float) -> None:
     index = [4, 9, 2, 4, 9, 2]
     network = nn.Linear(5, 3)
-    loss, logits = answers_objective(AnswerKnowledge(PAIRS), unlabelled=True, flip=flip)(network, batch(index))
+    loss, logits = answers_objective(AnswerKnowledge(PAIRS), unlabelled=True, noise=noise)(network, batch(index))
     known = torch.from_numpy(PAIRS.closure().target(index))
     known[torch.tensor(index)[:, None] == torch.tensor(index)] = NAN
     pseudo, _ = dense(pseudo_similarity(logits, torch.tensor(index)), 6)
-    if flip:
-        expected = flipped_mcl(logits, known, flip) + mcl(logits, pseudo)
+    if noise:
+        expected = noisy_mcl(logits, known, noise) + mcl(logits, pseudo)
     else:
         expected = mcl(logits, known) + mcl(logits, torch.where(known.isnan(), pseudo, known))
     torch.testing.assert_close(loss, expected)
 
 
 def test_a_learned_rate_gets_a_gradient() -> None:
-    network = AnsweringNetwork(nn.Linear(5, 3), flip=0.1)
-    assert float(network.flip.detach()) == pytest.approx(0.1)
+    network = AnsweringNetwork(nn.Linear(5, 3), noise=0.1)
+    assert float(network.noise.detach()) == pytest.approx(0.1)
     loss, logits = answers_objective(AnswerKnowledge(PAIRS, implied=False))(network, batch(list(range(30))))
     loss.backward()
-    assert network.flip_logit.grad is not None
-    assert network.flip_logit.grad != 0
+    assert network.noise_logit.grad is not None
+    assert network.noise_logit.grad != 0
     same, _ = dense(AnswerKnowledge(PAIRS, implied=False).among(np.arange(30)), 30)
-    torch.testing.assert_close(loss, flipped_mcl(logits, same, 0.1))
+    torch.testing.assert_close(loss, noisy_mcl(logits, same, 0.1))

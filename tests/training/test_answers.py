@@ -18,8 +18,18 @@ from likewise.datasets import Augmentation, Jitter
 from likewise.evaluation import accuracy, confusion, match_outputs
 from likewise.networks import build
 from likewise.supervision import AnswerKnowledge, Known, LabelKnowledge, smooth_objective
-from likewise.training import Batch, Learned, Pile, Settings, answer_loss, answers, grouping, hold_out, learn_answers
-from likewise.training.precision import Objective
+from likewise.training import (
+    Batch,
+    Learned,
+    NetworkInputs,
+    Settings,
+    answer_loss,
+    answers,
+    grouping,
+    hold_out,
+    learn_answers,
+)
+from likewise.training.forward import Objective
 
 K = 3
 LABELS = np.arange(240) % K
@@ -27,7 +37,7 @@ POINTS = (
     torch.randn(240, 2, generator=torch.Generator().manual_seed(0))
     + 9 * torch.tensor([[0.0, 0.0], [1.0, 0.0], [0.0, 1.0]])[torch.from_numpy(LABELS)]
 )
-PILE = Pile(POINTS)
+PILE = NetworkInputs(POINTS)
 PAIRS = Pairs.from_labels(LABELS, n=300)
 SETTINGS = Settings(batch_size=40, learning_rate=0.01, schedule="one-cycle", precision="float32")
 
@@ -38,7 +48,7 @@ def fresh(seed: int) -> nn.Module:
 
 def learn(make: Callable[[int], nn.Module] = fresh, pairs: Pairs = PAIRS, **options: object) -> Learned:
     kept, held_out = hold_out(pairs, 0.1, 0)
-    implied = options.get("flip", 0.0) == 0.0
+    implied = options.get("noise", 0.0) == 0.0
     known = AnswerKnowledge(kept, implied=implied)
     return learn_answers(make, PILE, known, kept, held_out, SETTINGS, epochs=6, progress=False, **options)  # type: ignore[arg-type]
 
@@ -133,23 +143,23 @@ def test_the_loss_of_answers_against_a_loop() -> None:
         [(0, 1), (2, 3), (4, 7), (0, 7)] * 2, [1, 0, 0.8, 0, 0, 1, 0.2, 1], weight=[1, 2, 3, 4, 0, 0, 0, 0]
     )
     p = PILE.logits(network).double().softmax(1).numpy()
-    for flip in (0.0, 0.2):
+    for noise in (0.0, 0.2):
         total, denied = 0.0, 0
         for i, j, same, weight in zip(pairs.left, pairs.right, pairs.same.tolist(), pairs.weight, strict=True):
             s_hat = float(p[i] @ p[j])
-            said = flip + (1 - 2 * flip) * s_hat
+            said = noise + (1 - 2 * noise) * s_hat
             total -= weight * (same * math.log(said) + (1 - same) * math.log(1 - said))
             denied += (s_hat > 0.5) != (same > 0.5)
         for given in (pairs, contrary):  # of which half have weight 0
-            assert answer_loss(network, PILE, given, flip) == pytest.approx((total / 10, denied / 4), rel=1e-4)
+            assert answer_loss(network, PILE, given, noise) == pytest.approx((total / 10, denied / 4), rel=1e-4)
 
 
 def test_wrong_answers_are_outvoted() -> None:
     pairs = Pairs.from_labels(LABELS, n=3000)
     wrong = np.random.default_rng(1).random(3000) < 0.15
     noisy = Pairs.from_arrays(np.stack([pairs.left, pairs.right], 1), np.where(wrong, 1 - pairs.same, pairs.same))
-    learned = learn(pairs=noisy, flip=None)
-    assert learned.flip == pytest.approx(0.15, abs=0.05)
+    learned = learn(pairs=noisy, noise=None)
+    assert learned.noise == pytest.approx(0.15, abs=0.05)
     assert acc(learned.network) > 0.95
     assert learned.starts < 3  # it denies the wrong answers, which are no reason to begin anew
 
@@ -214,8 +224,8 @@ def test_mcl_is_learned_where_pairs_are_unknown_or_count_more_or_may_be_wrong(mo
     for case in (
         lambda: learn(unlabelled=False),
         lambda: learn_labels(weight=weight),
-        lambda: learn_labels(flip=0.1),
-        lambda: learn_labels(flip=None),
+        lambda: learn_labels(noise=0.1),
+        lambda: learn_labels(noise=None),
     ):
         with monkeypatch.context() as patch:
             assert objectives_of(patch, case) == {"answers_objective"}
@@ -241,12 +251,12 @@ def test_joint_mcl_resumes_to_the_same_network_without_its_memory(tmp_path: Path
 
 def test_views_with_gentler_views_are_nearer() -> None:
     strong = Augmentation(degrees=10, crop_padding=4)
-    pile = Pile(torch.zeros(3, 1, 8, 8, dtype=torch.uint8), (0.1,), (0.2,), strong)
+    pile = NetworkInputs(torch.zeros(3, 1, 8, 8, dtype=torch.uint8), (0.1,), (0.2,), strong)
     judged = pile.with_gentler_views()
     assert judged.augment == Augmentation(degrees=5, crop_padding=2)
     assert pile.augment is strong
     assert judged.inputs is pile.inputs
     assert (judged.mean, judged.std) == ((0.1,), (0.2,))
     jitter = Jitter(0.1, (1.0,))  # of features, which are judged as they were learned
-    assert Pile(torch.zeros(3, 1), augment=jitter).with_gentler_views().augment is jitter
-    assert Pile(torch.zeros(3, 1)).with_gentler_views().augment is None
+    assert NetworkInputs(torch.zeros(3, 1), augment=jitter).with_gentler_views().augment is jitter
+    assert NetworkInputs(torch.zeros(3, 1)).with_gentler_views().augment is None

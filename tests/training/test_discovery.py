@@ -14,7 +14,7 @@ from torch import Tensor, nn
 
 from likewise.errors import InputError
 from likewise.networks import CosineHead, SimilarityModule, build
-from likewise.training import Pile, Settings, embed_pile, learn_consensus, mean_probabilities, predict_logits
+from likewise.training import NetworkInputs, Settings, embed_items, learn_consensus, mean_probabilities, predict_logits
 from likewise.training.discovery import SHARPNESS, prototype_classifier
 from likewise.training.randomness import AUGMENT, generator
 
@@ -54,7 +54,7 @@ def sharpness(g: np.ndarray, means: list[np.ndarray], partition: list[int]) -> f
 @pytest.mark.parametrize("head", ["pairs", "cosine"])
 def test_the_nearest_prototype_wins(head: Literal["pairs", "cosine"]) -> None:
     x, network = items(), module(head)
-    seen = embed_pile(network, Pile(x))
+    seen = embed_items(network, NetworkInputs(x))
     f = seen.features[0].double().numpy()
     if isinstance(network.head, CosineHead):
         z = f @ network.head.first.weight.detach().double().numpy().T + network.head.first.bias.detach().numpy()
@@ -79,7 +79,9 @@ def test_the_nearest_prototype_wins(head: Literal["pairs", "cosine"]) -> None:
 @pytest.mark.parametrize("head", ["pairs", "cosine"])
 def test_several_views_make_the_prototypes(head: Literal["pairs", "cosine"]) -> None:
     x, network = items(), module(head)
-    seen = embed_pile(network, Pile(x, augment=lambda x, draw: x + 0.3 * torch.randn(x.shape, generator=draw)), views=3)
+    seen = embed_items(
+        network, NetworkInputs(x, augment=lambda x, draw: x + 0.3 * torch.randn(x.shape, generator=draw)), views=3
+    )
     assert not torch.equal(seen.features[0], seen.features[1])
     last = prototype_classifier(seen, PARTITION, K).last
     assert isinstance(last, nn.Linear)
@@ -97,7 +99,7 @@ def test_several_views_make_the_prototypes(head: Literal["pairs", "cosine"]) -> 
 @pytest.mark.parametrize("head", ["pairs", "cosine"])
 def test_outputs_without_a_cluster_are_chosen_by_none(head: Literal["pairs", "cosine"]) -> None:
     x, network = items(), module(head)
-    seen = embed_pile(network, Pile(x))
+    seen = embed_items(network, NetworkInputs(x))
     before = copy.deepcopy(network.state_dict())
     usual = predict_logits(prototype_classifier(seen, PARTITION, K), x)
     gap = torch.tensor([0, 2, 3])[PARTITION]  # nothing is in 1, and there are 4 and 5 besides
@@ -114,7 +116,7 @@ def test_a_backbone_without_a_last_layer_is_refused() -> None:
         def features(self, x: Tensor) -> Tensor:
             return x
 
-    seen = embed_pile(SimilarityModule(Bare(), head="cosine"), Pile(items()), adapt=False)
+    seen = embed_items(SimilarityModule(Bare(), head="cosine"), NetworkInputs(items()), adapt=False)
     with pytest.raises(InputError, match=r"^A classifier is made of Bare by replacing its last layer; give a backbone"):
         prototype_classifier(seen, PARTITION, K)
 
@@ -125,7 +127,9 @@ def test_the_mean_over_views_against_a_loop() -> None:
     def augment(x: Tensor, draw: torch.Generator) -> Tensor:
         return x + torch.randn(x.shape, generator=draw)
 
-    found = mean_probabilities(network, Pile(x, mean=(0.5,) * 5, std=(2.0,) * 5, augment=augment), views=3, seed=4)
+    found = mean_probabilities(
+        network, NetworkInputs(x, mean=(0.5,) * 5, std=(2.0,) * 5, augment=augment), views=3, seed=4
+    )
     draw = generator(4, AUGMENT, 0)
     views = [x, augment(x, draw), augment(x, draw)]
     network.eval()
@@ -134,7 +138,7 @@ def test_the_mean_over_views_against_a_loop() -> None:
     torch.testing.assert_close(found, expected)
     torch.testing.assert_close(found.sum(1), torch.ones(N))
     assert not torch.allclose(found, predict_logits(network, (x - 0.5) / 2).softmax(1), atol=1e-3)
-    once = mean_probabilities(network, Pile(x), views=3)  # without augmentation all views are the items
+    once = mean_probabilities(network, NetworkInputs(x), views=3)  # without augmentation all views are the items
     torch.testing.assert_close(once, predict_logits(network, x).softmax(1))
 
 
@@ -152,7 +156,7 @@ def test_the_loss_is_mcl_over_the_pairs_of_all_items_seen_twice() -> None:
             s = sum(p[i][k] * p[j][k] for k in range(K))
             total -= agreed * math.log(s) + (1 - agreed) * math.log(1 - s)
             count += 1
-    result = learn_consensus(network, Pile(x), opinions, Settings(epochs=1, batch_size=7), progress=False)
+    result = learn_consensus(network, NetworkInputs(x), opinions, Settings(epochs=1, batch_size=7), progress=False)
     assert result.history[0]["loss"] == pytest.approx(total / count, rel=1e-5)
 
 
@@ -164,7 +168,7 @@ def test_what_the_opinions_agree_on_is_learned_and_a_run_goes_on(tmp_path: Path)
     settings = Settings(epochs=12, batch_size=10, learning_rate=0.01)
     runs = (None, tmp_path, tmp_path)  # the last finds a run that is finished
     results = [
-        learn_consensus(network, Pile(x), opinions, settings, run=run, config={"items": 1}, progress=False)
+        learn_consensus(network, NetworkInputs(x), opinions, settings, run=run, config={"items": 1}, progress=False)
         for network, run in zip(networks, runs, strict=True)
     ]
     said = [predict_logits(network, x) for network in networks]
@@ -174,4 +178,6 @@ def test_what_the_opinions_agree_on_is_learned_and_a_run_goes_on(tmp_path: Path)
     assert torch.equal(said[2], said[0])
     assert results[2].history == results[0].history
     with pytest.raises(InputError, match=r"config\.items"):
-        learn_consensus(networks[0], Pile(x), opinions, settings, run=tmp_path, config={"items": 2}, progress=False)
+        learn_consensus(
+            networks[0], NetworkInputs(x), opinions, settings, run=tmp_path, config={"items": 2}, progress=False
+        )

@@ -17,7 +17,7 @@ from likewise.distributed import World, sharing
 from likewise.errors import InputError
 from likewise.networks import build
 from likewise.supervision.semi import METHODS
-from likewise.training import FewLabelsLearned, Pile, Settings, learn_few_labels
+from likewise.training import FewLabelsLearned, NetworkInputs, Settings, learn_few_labels
 from likewise.training.few_labels import NOISE, TwoViews, balanced
 
 K, N = 3, 240
@@ -27,7 +27,7 @@ POINTS = (
     + 7 * torch.tensor([[0.0, 0.0], [1.0, 0.0], [0.0, 1.0]])[TRUTH]
 )
 FEW = torch.where(torch.arange(N) < 9, TRUTH, -1)
-PILE = Pile(POINTS, (2.3, 2.3), (3.5, 3.5), Jitter(0.1, (3.5, 3.5)))
+PILE = NetworkInputs(POINTS, (2.3, 2.3), (3.5, 3.5), Jitter(0.1, (3.5, 3.5)))
 SETTINGS = Settings(epochs=3, batch_size=40, learning_rate=0.003, precision="float32", device="cpu")
 
 
@@ -156,12 +156,12 @@ def test_a_rank_augments_its_rows_as_they_are_in_the_whole_batch(rank: int, monk
 
 def test_what_is_strong_depends_on_the_items() -> None:
     generator = torch.Generator().manual_seed(0)
-    images = Pile(torch.full((6, 1, 8, 8), 100, dtype=torch.uint8), augment=None)
+    images = NetworkInputs(torch.full((6, 1, 8, 8), 100, dtype=torch.uint8), augment=None)
     views = TwoViews.of(images, labelled=0)
     assert views.strong == Strong(None)
     changed = views(images.inputs, generator)
     assert torch.equal(changed[:3], images.inputs[:3])
     assert (changed[3:] != 100).any()
-    features = Pile(torch.zeros(4, 2), mean=(0.0, 0.0), std=(1.0, 5.0))
+    features = NetworkInputs(torch.zeros(4, 2), mean=(0.0, 0.0), std=(1.0, 5.0))
     assert TwoViews.of(features, 1).strong == Jitter(NOISE, (1.0, 5.0))
-    assert TwoViews.of(Pile(torch.zeros(4, 2)), 1).strong == Jitter(NOISE, (1.0, 1.0))
+    assert TwoViews.of(NetworkInputs(torch.zeros(4, 2)), 1).strong == Jitter(NOISE, (1.0, 1.0))

@@ -10,10 +10,10 @@ from torch import nn
 
 from likewise import Pairs
 from likewise.clustering.constraints import read_constraints
-from likewise.clustering.joining import Odds
+from likewise.clustering.linkage import Odds
 from likewise.evaluation import accuracy, confusion, match_outputs
 from likewise.networks import build
-from likewise.training import Pile, grouping
+from likewise.training import NetworkInputs, grouping
 from likewise.training.grouping import (
     GroupOrder,
     among,
@@ -25,7 +25,7 @@ from likewise.training.grouping import (
 )
 
 X, Y = make_blobs(150, centers=4, random_state=3, cluster_std=0.6)
-PILE = Pile(torch.from_numpy(X.astype(np.float32)))
+PILE = NetworkInputs(torch.from_numpy(X.astype(np.float32)))
 PAIRS = Pairs.from_labels(Y, n=100)
 
 
@@ -38,6 +38,7 @@ def test_groups_are_the_classes_where_items_show_them() -> None:
     found = group_items(PILE, PAIRS, 4, 0)
     assert acc(found.groups, Y, 4) > 0.97
     assert found.is_clear
+    assert found.is_informed
     assert found.items.tolist() == list(range(150))
     assert (found.sure > 0).all()
     assert (found.sure <= 1 + 1e-6).all()
@@ -47,7 +48,9 @@ def test_groups_are_the_classes_where_items_show_them() -> None:
 
 def test_answers_that_the_items_say_nothing_about_are_not_clear() -> None:
     labels = np.random.default_rng(0).permutation(Y)
-    assert not group_items(PILE, Pairs.from_labels(labels, n=300), 4, 0).is_clear
+    found = group_items(PILE, Pairs.from_labels(labels, n=300), 4, 0)
+    assert not found.is_clear
+    assert not found.is_informed
 
 
 def test_a_network_sees_other_groups_than_the_items_show() -> None:
@@ -65,7 +68,7 @@ def test_a_network_sees_other_groups_than_the_items_show() -> None:
         def forward(self, inputs: torch.Tensor) -> torch.Tensor:
             return inputs[:, :2]
 
-    pile = Pile(torch.from_numpy(items.astype(np.float32)))
+    pile = NetworkInputs(torch.from_numpy(items.astype(np.float32)))
     pairs = Pairs.from_labels(labels, n=40)
     assert acc(group_items(pile, pairs, 2, 0, Eye()).groups, labels, 2) > 0.93
     np.testing.assert_allclose(seen_by(Eye(), pile, np.array([3, 5])), items[[3, 5], :1], rtol=1e-5)
@@ -92,10 +95,12 @@ def test_items_of_answers_are_looked_at_first(monkeypatch: pytest.MonkeyPatch) -
 
 def test_images_are_made_smaller_and_vectors_are_standardised() -> None:
     images = torch.randint(0, 256, (5, 3, 60, 40), dtype=torch.uint8)
-    space = spaces_of(Pile(images), np.array([0, 4]))["pixels"]
+    space = spaces_of(NetworkInputs(images), np.array([0, 4]))["pixels"]
     assert space.shape == (2, 3 * 28 * 28)
     assert space.mean() == pytest.approx(images[[0, 4]].float().mean().item() / 255, abs=0.01)
-    spaces = spaces_of(Pile(torch.tensor([[1.0, 7.0], [3.0, 7.0], [8.0, 7.0]]), std=(2.0, 0.0)), np.array([0, 2]))
+    spaces = spaces_of(
+        NetworkInputs(torch.tensor([[1.0, 7.0], [3.0, 7.0], [8.0, 7.0]]), std=(2.0, 0.0)), np.array([0, 2])
+    )
     np.testing.assert_allclose(spaces["items"], [[1, 7], [8, 7]])
     np.testing.assert_allclose(spaces["standardised"], [[0.5, 7], [4, 7]])  # a constant column stays as it is
 
@@ -130,7 +135,7 @@ def test_batches_of_the_items_that_were_looked_at() -> None:
 
 
 def test_targets_leave_out_what_was_not_looked_at() -> None:
-    found = grouping.Grouping(np.array([1, 3]), np.array([2, 0]), np.array([0.5, 1.0], dtype=np.float32), 0.9, 0.0)
+    found = grouping.Grouping(np.array([1, 3]), np.array([2, 0]), np.array([0.5, 1.0], dtype=np.float32), 0.9, 0.1, 0.0)
     outputs, weight = found.targets(5)
     assert outputs.tolist() == [0, 2, 0, 0, 0]
     assert weight.tolist() == [0, 0.5, 0, 1, 0]

@@ -8,13 +8,13 @@ import torch
 from sklearn.datasets import make_moons
 
 from likewise.clustering.constraints import read_constraints
-from likewise.clustering.joining import Odds
+from likewise.clustering.linkage import Odds
 from likewise.pairs import Pairs
-from likewise.training import Pile, neighbourhood
+from likewise.training import NetworkInputs, neighbourhood
 from likewise.training.neighbourhood import Neighbourhood, room_for
 
 X, Y = make_moons(600, noise=0.05, random_state=0)
-PILE = Pile(torch.from_numpy(X.astype(np.float32)), mean=(0.5, 0.25), std=(2.0, 0.5))
+PILE = NetworkInputs(torch.from_numpy(X.astype(np.float32)), mean=(0.5, 0.25), std=(2.0, 0.5))
 SOME = np.arange(0, 600, 3)
 
 
@@ -65,7 +65,7 @@ def test_answers_turn_a_border_and_leave_one_that_they_have_nothing_against() ->
 
 def test_a_walk_has_room_for_vectors_that_fit_into_memory(monkeypatch: pytest.MonkeyPatch) -> None:
     assert room_for(PILE) == 600
-    assert room_for(Pile(torch.zeros(5, 1, 4, 4, dtype=torch.uint8))) == 0
+    assert room_for(NetworkInputs(torch.zeros(5, 1, 4, 4, dtype=torch.uint8))) == 0
     monkeypatch.setattr(neighbourhood, "ITEMS", 200)
     assert room_for(PILE) == 200
     monkeypatch.setattr(neighbourhood, "MOST_NUMBERS", 100)

@@ -16,7 +16,7 @@ from likewise.pairs import Pairs, evidence
 from likewise.pairs.posterior import infer
 from likewise.pairs.rates import AnswersByAnnotator
 from likewise.supervision import EvidenceKnowledge
-from likewise.training import Learned, Pile, Settings, hold_out, learn_answers
+from likewise.training import Learned, NetworkInputs, Settings, hold_out, learn_answers
 from likewise.training.turns import ErrorRates, answer_loss, calibrated, evidence_at_first, temperature
 from likewise.training.witnesses import answers_one_by_one, odds_by_pairs_of_groups, rates_by_groups, weighed
 
@@ -49,7 +49,7 @@ def learn(turns: str, run: Path | None = None) -> Learned:
     first = evidence_at_first(kept)
     return learn_answers(
         fresh,
-        Pile(POINTS),
+        NetworkInputs(POINTS),
         EvidenceKnowledge(first),
         first,
         held_out,
@@ -66,11 +66,10 @@ def learn(turns: str, run: Path | None = None) -> Learned:
 
 @pytest.mark.parametrize("turns", ["joint", "pairs"])
 def test_turns_find_the_rates_and_resume_to_the_same_network(turns: str, tmp_path: Path) -> None:
-    whole = learn(turns)
+    whole = learn(turns, tmp_path)
     assert whole.judgement is not None
     assert np.sort(whole.judgement.rates.false_same) == pytest.approx([0.1, 1.0], abs=0.06)
     assert np.sort(whole.judgement.rates.false_different) == pytest.approx([0.1, 1.0], abs=0.12)
-    learn(turns, tmp_path)
     stages = sorted(path.name for path in tmp_path.iterdir())
     last = tmp_path / ("unlabelled" if "unlabelled" in stages else stages[0])
     for name in ("checkpoint.safetensors", "metrics.json"):
@@ -156,7 +155,7 @@ def test_untaught_answers_tell_whether_a_classifier_foretells_any(related: bool)
     assert infer(given, None, 4 * np.eye(30)[seen], None, None, 0.01, untaught=untaught).supported is related
 
 
-def too_sure(factor: float) -> tuple[nn.Module, Pile]:
+def too_sure(factor: float) -> tuple[nn.Module, NetworkInputs]:
     """A linear network that is right about three classes that overlap, but surer than it may be."""
     network = build("linear", K, (2,), seed=0)
     points = POINTS + 2 * torch.randn(240, 2, generator=torch.Generator().manual_seed(1))
@@ -164,7 +163,7 @@ def too_sure(factor: float) -> tuple[nn.Module, Pile]:
     with torch.no_grad():
         network.last.weight.copy_(factor * centres / 5)  # the variance around a centre is 5
         network.last.bias.copy_(-factor * centres.square().sum(1) / 10)
-    return network, Pile(points)
+    return network, NetworkInputs(points)
 
 
 def test_probabilities_are_calibrated_by_held_out_answers() -> None:
@@ -194,7 +193,7 @@ def test_what_is_calibrated_or_cannot_be_stays_as_it_is() -> None:
     assert calibrated(network, pile, TRUE.select(np.arange(20)), rates) is network  # too few answers
     own = nn.Sequential(nn.Linear(2, K))
     assert calibrated(own, pile, TRUE, rates) is own  # no layer is known to be the last
-    apart = Pile(5 * torch.eye(K)[torch.from_numpy(LABELS)])
+    apart = NetworkInputs(5 * torch.eye(K)[torch.from_numpy(LABELS)])
     sure = build("linear", K, (K,), seed=0)
     with torch.no_grad():
         sure.last.weight.copy_(2 * torch.eye(K))

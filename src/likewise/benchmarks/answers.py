@@ -22,8 +22,7 @@ from likewise.datasets.download import survey
 from likewise.datasets.source_files import find
 from likewise.estimators import PairClassifier
 from likewise.pairs import Pairs
-from likewise.storage.machine import machine
-from likewise.storage.records import read_json
+from likewise.storage.records import machine, read_json
 from likewise.storage.run_folder import finished_stages
 from likewise.supervision import label_objective
 from likewise.training import Settings, TensorBatches, train
@@ -70,7 +69,7 @@ def open_pile(case: str, data: Path | None) -> Pile:
         path = find("photos", ("photos-lite0.npz",), data)
         items = load_feature_set(path).train if path else None
     else:
-        missing = next(found.missing for found in survey(data) if found.name == "mnist")
+        missing = next(dataset.missing for dataset in survey(data) if dataset.name == "mnist")
         items = None if missing else load("mnist", data).train
     if items is not None:
         return Pile(case, "photos" if case == "features" else "mnist", items.inputs, items.labels)

@@ -23,7 +23,7 @@ from likewise.datasets import Items
 from likewise.datasets.omniglot import load_omniglot
 from likewise.evaluation import confusion, match_outputs, scores
 from likewise.pairs import Pairs
-from likewise.storage.machine import machine
+from likewise.storage.records import machine
 
 MOST_CLASSES = 47
 WRONG_DIFFERENT, WRONG_SAME = 0.03, 0.2

@@ -33,7 +33,7 @@ from likewise.benchmarks.measure import (
     warm_up,
 )
 from likewise.criteria import kcl, mcl
-from likewise.storage.machine import machine
+from likewise.storage.records import machine
 
 EPSILON = 1e-7
 MARGIN = 2.0

@@ -24,7 +24,7 @@ from likewise.criteria import KCL, MCL
 from likewise.landscape.grid import RowLosses
 from likewise.landscape.job import FixedBatch, Job, make_job
 from likewise.networks import build
-from likewise.storage.machine import machine
+from likewise.storage.records import machine
 from likewise.training.batches import channels_last
 
 ITEMS, POINTS, REPEATS = 1000, 91, 3  # a row of the usual grid
@@ -122,8 +122,8 @@ class Comparison:
 def compare(items: int = ITEMS, points: int = POINTS, repeats: int = REPEATS) -> Comparison:
     """Measure all in turns, after one that warms up and shows that they compute the same."""
     job = synthetic_job(items, points)
-    found = {name: call(job) for name, call in CONTENDERS.items()}
-    differ = max(float(np.max(np.abs(found["loop"] - each) / found["loop"])) for each in found.values())
+    losses = {name: call(job) for name, call in CONTENDERS.items()}
+    differ = max(float(np.max(np.abs(losses["loop"] - each) / losses["loop"])) for each in losses.values())
     cpu: dict[str, list[float]] = {name: [] for name in CONTENDERS}
 
     def timed(name: str) -> Callable[[], None]:

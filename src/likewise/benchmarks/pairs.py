@@ -92,7 +92,7 @@ def judge(n_answers: int, steps: Sequence[Step]) -> list[tuple[str, float, str]]
 
 def record(n_answers: int, steps: Sequence[Step]) -> dict[str, object]:
     """All that was measured, with what it was measured on, for a JSON file."""
-    from likewise.storage.machine import machine  # it brings torch, and the process that is measured must not have it
+    from likewise.storage.records import machine
 
     return {
         **machine(),

@@ -41,10 +41,18 @@ class Photographs:
 
     def learned(self, draw: int, **options: Any) -> tuple[PairClassifier, float, float]:
         """`PairClassifier` from a draw of 1,000 random answers, its CPU seconds, and its accuracy on the unseen."""
-        pairs = Pairs.from_labels(self.y[self.seen], n=ANSWERS, random_state=draw)
         model = PairClassifier(self.n_classes, random_state=draw, **options)
+        pairs = self.answers(draw)
         spent = cpu_seconds(lambda: model.fit([self.paths[row] for row in self.seen], pairs=pairs))
         return model, spent, 100 * model.score([self.paths[row] for row in self.last], self.y[self.last])
+
+    def learned_from(self, X: NDArray[np.float32], draw: int) -> float:
+        """The accuracy on the unseen from the same answers, and features (n, d) in place of the files."""
+        model = PairClassifier(self.n_classes, random_state=draw).fit(X[self.seen], pairs=self.answers(draw))
+        return 100 * model.score(X[self.last], self.y[self.last])
+
+    def answers(self, draw: int) -> Pairs:
+        return Pairs.from_labels(self.y[self.seen], n=ANSWERS, random_state=draw)
 
 
 @contextmanager
@@ -60,15 +68,15 @@ def unpacked(archive: Path) -> Iterator[Photographs]:
             yield Photographs(paths, y, last, folder)
 
 
-def least_cosine(given: Photographs, X: NDArray[np.float32], published: Path) -> float | None:
-    """The least cosine between our features of a photograph and those computed elsewhere, if they are there."""
+def published_features(pictures: Photographs, published: Path) -> NDArray[np.float32] | None:
+    """(n, d) The features of the same photographs that were computed elsewhere, of length 1; None if there are none."""
     if not published.exists():
         return None
     with np.load(published) as arrays:
         place = {str(name): row for row, name in enumerate(arrays["files"])}
-        rows = [place[path.relative_to(given.folder).as_posix()] for path in given.paths]
-        there = arrays["X"][rows].astype(np.float32)
-    return float(((X * there).sum(1) / np.linalg.norm(there, axis=1)).min())  # X is of length 1
+        rows = [place[path.relative_to(pictures.folder).as_posix()] for path in pictures.paths]
+        X = arrays["X"][rows].astype(np.float32)
+    return np.asarray(X / np.linalg.norm(X, axis=1, keepdims=True))
 
 
 @contextmanager
@@ -88,4 +96,4 @@ def cache_in(folder: Path) -> Iterator[None]:
 def cpu_seconds(call: Callable[[], object]) -> float:
     started = time.process_time()
     call()
-    return round(time.process_time() - started, 2)
+    return time.process_time() - started

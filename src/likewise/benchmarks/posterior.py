@@ -90,7 +90,7 @@ def judge(costs: Sequence[Cost]) -> list[tuple[str, float, str]]:
 
 def record(costs: Sequence[Cost]) -> dict[str, object]:
     """All that was measured, with what it was measured on, for a JSON file."""
-    from likewise.storage.machine import machine  # it brings torch, and the process that is measured must not have it
+    from likewise.storage.records import machine
 
     return {
         **machine(),

@@ -27,8 +27,7 @@ from likewise.datasets import load, load_feature_set
 from likewise.datasets.source_files import find
 from likewise.errors import InputError
 from likewise.querying import QuestionChooser
-from likewise.storage.machine import machine
-from likewise.storage.records import fingerprint, read_json, write_json
+from likewise.storage.records import fingerprint, machine, read_json, write_json
 
 CASES = ("digits", "mnist", "photos", "speed")
 MNIST_ITEMS = 2000

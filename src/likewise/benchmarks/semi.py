@@ -15,7 +15,7 @@ import torch
 from likewise.benchmarks.measure import Outcome, side_by_side
 from likewise.datasets import Augmentation
 from likewise.networks import build
-from likewise.storage.machine import machine
+from likewise.storage.records import machine
 from likewise.supervision.semi import METHODS, Aids, natural_weights, semi_objective
 from likewise.training import Settings, TensorBatches, train
 from likewise.training.few_labels import LABELLED

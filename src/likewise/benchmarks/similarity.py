@@ -22,8 +22,8 @@ from torch.nn.functional import binary_cross_entropy_with_logits
 from likewise.benchmarks.measure import MEBIBYTE, Outcome, mebibytes_alone, peak_bytes, side_by_side
 from likewise.errors import InputError
 from likewise.networks import VGG, PairHead, SimilarityModule
-from likewise.networks.vgg import STAGES
-from likewise.storage.machine import machine
+from likewise.networks.architectures import STAGES
+from likewise.storage.records import machine
 from likewise.training.batches import channels_last
 
 BATCH, HIDDEN, REPEATS = 100, 4096, 5

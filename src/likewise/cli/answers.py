@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 IMPORTED = UUID("5b0c7a52-6a5f-4c58-9a2d-6d1c0d6d3a51")  # the namespace of the ids of answers from files
 
-app = typer.Typer(help="Answers from a store to a file, and back.", no_args_is_help=True, rich_markup_mode=None)
+app = typer.Typer(help="Copy answers from a store to a file, or back.", no_args_is_help=True, rich_markup_mode=None)
 
 
 @app.command("export")

@@ -123,7 +123,7 @@ def bench() -> None:
 def command(name: str, options: dict[str, Choice]) -> Any:
     """The function of a command, with the signature that typer reads."""
 
-    def measure(out: Path, threads: int | None = None, **given: Any) -> None:
+    def measure(out: Path, threads: int | None = None, **arguments: Any) -> None:
         _check_writable(out)
 
         from likewise.storage.records import write_json
@@ -131,7 +131,7 @@ def command(name: str, options: dict[str, Choice]) -> Any:
         with _threads(threads) if "threads" in options else nullcontext():
             run = import_module(f"likewise.benchmarks.{name}").run
             resumed = {"out": out} if "out" in inspect.signature(run).parameters else {}
-            record, lines = run(**given, **resumed)
+            record, lines = run(**arguments, **resumed)
             write_json(out, record)
         for line in lines:
             typer.echo(line)

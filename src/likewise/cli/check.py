@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 SHOWN = 20  # suspects, annotators and outliers
-ENOUGH = 20  # answers that could contradict others, to call it chance where they are not borne out
+ENOUGH = 20  # answers that could contradict others, to call it chance where they are not confirmed
 LINKS = 12  # a longer chain is cut in the middle
 
 
@@ -145,7 +145,7 @@ def check(
     are the same, and weight the information in it, 0 where it is as good as a guess. fit does the same by itself.
 
     --credible judges all answers together: what share is wrong, how often each annotator wrongly says "same" and
-    "different", and which answers are more likely wrong than right, with the odds and the chain that speaks against
+    "different", and which answers are more likely wrong than right, with the odds and the chain that contradicts
     each.
 
     Exit code 0: the answers are consistent, or --repair or --merge wrote others. 1: they contradict one another. 2: a
@@ -197,7 +197,7 @@ def check(
 
 def as_record(summary: Summary) -> dict[str, Any]:
     """What --json prints, as docs/json.md describes it."""
-    closure, judged, agreed = summary.closure, summary.reliability, summary.agreement
+    closure, reliability, agreed = summary.closure, summary.reliability, summary.agreement
     record: dict[str, Any] = {
         "answers": summary.answers,
         "items": summary.items,
@@ -218,13 +218,13 @@ def as_record(summary: Summary) -> dict[str, Any]:
         "disputed": summary.disputed,
         "annotators": [],
     }
-    if judged is not None and agreed is not None:
+    if reliability is not None and agreed is not None:
         figures = zip(
-            judged.annotators,
-            judged.n_answers.tolist(),
-            judged.accuracy.tolist(),
-            judged.sensitivity.tolist(),
-            judged.specificity.tolist(),
+            reliability.annotators,
+            reliability.n_answers.tolist(),
+            reliability.accuracy.tolist(),
+            reliability.sensitivity.tolist(),
+            reliability.specificity.tolist(),
             agreed.with_others().tolist(),
             strict=True,
         )
@@ -262,21 +262,22 @@ def report(name: str, summary: Summary) -> Iterator[str]:
 
 
 def _annotators(summary: Summary) -> Iterator[str]:
-    judged, agreed = summary.reliability, summary.agreement
-    if judged is None or agreed is None:
+    reliability, agreed = summary.reliability, summary.agreement
+    if reliability is None or agreed is None:
         return
     from likewise.pairs.credible import UNNAMED
 
-    yield f"\n{_count(len(judged.annotators), 'annotator')}, who disagree about {_count(summary.disputed, 'pair')}:"
-    names = [name or UNNAMED for name in judged.annotators]
+    disputed = _count(summary.disputed, "pair")
+    yield f"\n{_count(len(reliability.annotators), 'annotator')}, who disagree about {disputed}:"
+    names = [name or UNNAMED for name in reliability.annotators]
     width = max(len("annotator"), *map(len, names))
     yield f"  {'annotator':<{width}}    answers    right  same as same  different as different  kappa"
     kappa = agreed.with_others()
     for place, name in enumerate(names):
-        figures = (judged.accuracy[place], judged.sensitivity[place], judged.specificity[place])
+        figures = (reliability.accuracy[place], reliability.sensitivity[place], reliability.specificity[place])
         right, same, different = (f"{100 * figure:.1f} %" for figure in figures)
         agrees = f"{kappa[place]:.2f}" if kappa[place] == kappa[place] else "-"
-        yield f"  {name:<{width}} {judged.n_answers[place]:>10,} {right:>8} {same:>13} {different:>23} {agrees:>6}"
+        yield f"  {name:<{width}} {reliability.n_answers[place]:>10,} {right:>8} {same:>13} {different:>23} {agrees:>6}"
 
 
 def _count(number: int, noun: str) -> str:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
-from likewise.cli.items import index_answers, open_to_learn, read_all
+from likewise.cli.items import index_answers, open_to_learn, read_all, read_answers
 from likewise.cli.options import (
     ANSWERS,
     PLACE,
@@ -60,7 +60,6 @@ def cluster(
         raise InputError(f"{out} is what the items or answers are read from; give --out another name.")
 
     from likewise.clustering import METHODS, refuse_contradictions
-    from likewise.pairs import Pairs
 
     chosen = METHODS[method]
     if classes is None and not chosen.finds_n_clusters:
@@ -72,18 +71,16 @@ def cluster(
     model = _make(method, chosen, {"n_clusters": classes, "random_state": seed}, contradictions, set_ or [])
 
     stream = open_to_learn(items, {"encoder": encoder, "text": text, "size": size, "grey": grey}, strict=strict)
-    answers = None if pairs is None else Pairs.read(pairs)
-    if answers is not None and stream.names:
-        answers.index(stream.names)  # a wrong id is found before many images are read
-    given = read_all(stream)
-    answers = None if answers is None else index_answers(answers, given)
+    answers = None if pairs is None else read_answers(pairs, stream)
+    loaded = read_all(stream)
+    answers = None if answers is None else index_answers(answers, loaded)
     if answers is not None and getattr(model, "contradictions", None) == "refuse":
         refuse_contradictions(answers)  # while the items have their names
     rows = None if answers is None else replace(answers, ids=None)
-    labels = model.fit(_features(given.items), pairs=rows).labels_
+    labels = model.fit(_features(loaded.items), pairs=rows).labels_
 
     with writing(out, "--out"):
-        _write(out, given.items.ids or range(len(labels)), labels.tolist())
+        _write(out, loaded.items.ids or range(len(labels)), labels.tolist())
     typer.echo(f"Wrote {out}: {len(labels):,} items in {len(set(labels.tolist())):,} clusters.")
     if answers is not None:
         typer.echo(_kept(answers, labels))

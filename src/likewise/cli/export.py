@@ -18,7 +18,7 @@ EXAMPLE = """\
   import json, onnxruntime
 
   session = onnxruntime.InferenceSession({path!r})
-  (probabilities,) = session.run(None, {{{given}}})  # {kind}
+  (probabilities,) = session.run(None, {{{feeds}}})  # {kind}
   names = json.loads(session.get_modelmeta().custom_metadata_map["likewise.classes"])
   classes = [names[k] for k in probabilities.argmax(1)]"""
 
@@ -50,8 +50,8 @@ def export(
         else:
             difference = export_encoded_onnx(model.network_, seen, onnx, **shared)
     typer.echo(f"Wrote {onnx}; its probabilities and torch's differ by at most {difference:.1g}. To use it:\n")
-    given, kind = _inputs(form, None if seen is None else seen.facts)
-    typer.echo(EXAMPLE.format(path=str(onnx), given=given, kind=f"{kind} -> float32 (batch, {int(in_use.sum())})"))
+    feeds, kind = _inputs(form, None if seen is None else seen.facts)
+    typer.echo(EXAMPLE.format(path=str(onnx), feeds=feeds, kind=f"{kind} -> float32 (batch, {int(in_use.sum())})"))
     if seen is not None:
         typer.echo(
             f"\nThe encoder {seen.facts['name']} is inside; the metadata likewise.input say how to prepare items."

@@ -90,7 +90,7 @@ def read_or_keep(
 
 def is_too_large(n_bytes: int) -> bool:
     """Whether this would fill more than half of the memory, with a copy for each process on this machine."""
-    from likewise.storage.machine import memory
+    from likewise.storage.records import memory
 
     available, copies = memory(), int(os.environ.get("LOCAL_WORLD_SIZE", rank_and_size()[1]))
     return available is not None and copies * n_bytes > MOST_OF_MEMORY * available
@@ -176,9 +176,7 @@ def read_answers(place: str, stream: ItemStream) -> Pairs:
     from likewise.pairs import Pairs
 
     answers = Pairs.read(place)
-    if stream.names:
-        answers.index(stream.names)
-    return answers
+    return answers.index(stream.names) if stream.names else answers
 
 
 def answer_files(place: str, answers: Pairs | None) -> tuple[list[Path], str]:
@@ -194,7 +192,7 @@ def index_answers(pairs: Pairs, loaded: LoadedItems) -> Pairs:
     """The answers with positions among the items; those about items that cannot be read are left out."""
     import numpy as np
 
-    indexed = pairs.index(loaded.names or len(loaded.items))
+    indexed = pairs if pairs.indexed else pairs.index(loaded.names or len(loaded.items))
     readable = _readable(loaded)
     if readable.all():
         return indexed

@@ -188,10 +188,10 @@ def _beside(store: str) -> Path:
     return Path("likewise-runs") if "://" in store else Path(f"{store}.runs")
 
 
-def _fit_options(**given: Any) -> list[str]:
+def _fit_options(**arguments: Any) -> list[str]:
     """The options of `likewise fit` for the same items."""
     options = []
-    for name, value in given.items():
+    for name, value in arguments.items():
         if value is True:
             options.append(f"--{name}")
         elif value is not None and value is not False:
@@ -208,14 +208,14 @@ def read_items(
     else:
         arguments = {"encoder": encoder, "text": text, "size": size, "grey": grey}
         stream = open_to_learn(items, arguments, strict=strict)
-    given = read_all(stream)
-    if len(given.items) < 2:
+    loaded = read_all(stream)
+    if len(loaded.items) < 2:
         raise InputError(f"{items} holds one item only; give at least two.")
-    names = given.items.ids or [str(row) for row in range(len(given.items))]
-    X = _features(given) if run is None else _learned(run, given, items)
+    names = loaded.items.ids or [str(row) for row in range(len(loaded.items))]
+    X = _features(loaded) if run is None else _learned(run, loaded, items)
     if (X[:1] == X).all():
         raise InputError(f"All items in {items} look the same; give items that differ, or another --encoder.")
-    return _shown(items, given), names, X
+    return _shown(items, loaded), names, X
 
 
 def _open_for_run(run: Path, items: Path) -> Any:
@@ -228,7 +228,7 @@ def _open_for_run(run: Path, items: Path) -> Any:
     return open_for(model, items, columns=columns_of(run, model))
 
 
-def _learned(run: Path, given: LoadedItems, items: Path) -> NDArray[np.float32]:
+def _learned(run: Path, loaded: LoadedItems, items: Path) -> NDArray[np.float32]:
     """What a run's network sees in the items."""
     import numpy as np
 
@@ -236,30 +236,30 @@ def _learned(run: Path, given: LoadedItems, items: Path) -> NDArray[np.float32]:
     from likewise.estimators import load_classifier
 
     model = load_classifier(run)
-    check_shape(given.items, model, items)
-    return np.asarray(model.transform(given.X), dtype=np.float32)
+    check_shape(loaded.items, model, items)
+    return np.asarray(model.transform(loaded.X), dtype=np.float32)
 
 
-def _features(given: LoadedItems) -> NDArray[np.float32]:
+def _features(loaded: LoadedItems) -> NDArray[np.float32]:
     import numpy as np
 
-    values = np.asarray(given.X)
+    values = np.asarray(loaded.X)
     flat: NDArray[np.float32] = values.reshape(len(values), -1).astype(np.float32)
     return flat / np.float32(255) if values.dtype == np.uint8 else flat
 
 
-def _shown(items: Path, given: LoadedItems) -> ShownItems:
+def _shown(items: Path, loaded: LoadedItems) -> ShownItems:
     from likewise.datasets import load_arrays
     from likewise.labelling.shown_items import PictureArray, PictureFiles, Rows, TextItems
 
-    if given.texts is not None:
-        return TextItems(given.texts)
+    if loaded.texts is not None:
+        return TextItems(loaded.texts)
     if items.is_dir():
-        return PictureFiles(items, given.items.ids)
-    inputs = given.items.inputs if given.encoder is None else load_arrays(items).inputs
+        return PictureFiles(items, loaded.items.ids)
+    inputs = loaded.items.inputs if loaded.encoder is None else load_arrays(items).inputs
     if inputs.ndim == 4:
         return PictureArray(inputs.numpy())
-    return Rows(given.items.columns, inputs.numpy())
+    return Rows(loaded.items.columns, inputs.numpy())
 
 
 def _print_addresses(items: Path, store: str, listening: socket.socket, door: Doorkeeper, host: str) -> str:

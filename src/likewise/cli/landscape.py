@@ -141,10 +141,10 @@ def _fitted(
     fits = [require_fit(run) for run in runs]
     models = [PairClassifier.load(run) for run in runs]
     model, path = models[0], items_of(runs[0], moved)
-    given = read_all(open_for(model, path, columns=fits[0].columns))
-    check_shape(given.items, model, path)
-    answers = index_answers(read_answers(runs[0], fits[0])[0], given)
-    form, inputs = model.input_form_, given.items.inputs
+    loaded = read_all(open_for(model, path, columns=fits[0].columns))
+    check_shape(loaded.items, model, path)
+    answers = index_answers(read_answers(runs[0], fits[0])[0], loaded)
+    form, inputs = model.input_form_, loaded.items.inputs
     batches = answered_batches(
         of_unit_length(inputs) if form.unit_length else inputs,
         answers,

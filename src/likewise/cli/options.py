@@ -86,11 +86,11 @@ def _check_device(name: str) -> str:
 def several_of(names: tuple[str, ...], help: str) -> Any:
     """An option that may be given more than once, with one of these names each time."""
 
-    def check(given: list[str] | None) -> list[str] | None:
-        for name in given or ():
+    def check(chosen: list[str] | None) -> list[str] | None:
+        for name in chosen or ():
             if name not in names:
                 raise typer.BadParameter(f"{name!r} is not one of {', '.join(map(repr, names))}.")
-        return given
+        return chosen
 
     return typer.Option(metavar=f"[{'|'.join(names)}]", help=help, callback=check, autocompletion=_starting_with(names))
 
@@ -254,17 +254,17 @@ SyncBatchNorm = Annotated[
 ]
 
 
-def text_columns(given: str | None) -> tuple[str, ...]:
+def text_columns(chosen: str | None) -> tuple[str, ...]:
     """What --text names.
 
     >>> text_columns("subject, body"), text_columns(None)
     (('subject', 'body'), ())
     """
-    if given is None:
+    if chosen is None:
         return ()
-    names = tuple(name.strip() for name in given.split(","))
+    names = tuple(name.strip() for name in chosen.split(","))
     if not all(names):
-        raise typer.BadParameter(f"--text must name columns, separated by commas, got {given!r}.")
+        raise typer.BadParameter(f"--text must name columns, separated by commas, got {chosen!r}.")
     return names
 
 

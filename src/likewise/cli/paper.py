@@ -46,8 +46,7 @@ def table1(
 
     Runs the entries that fit every option given, and records their errors.
     """
-    from likewise.paper.entries import select
-    from likewise.paper.recipe import recipes
+    from likewise.paper.table1_entries import recipes, select
 
     entries = select(
         recipes("table1"),
@@ -233,8 +232,8 @@ def show(
     figures = {out.parent / place: figure for place, figure in answers_figures(results).items()}
     surfaces = {out.parent / place: drawn for place, drawn in landscape_figures(results).items()}
     if check:
-        whole = out.exists() and all(path.exists() for path in [*figures, *surfaces])
-        if not whole or out.read_text(encoding="utf-8") != page:
+        complete = out.exists() and all(path.exists() for path in [*figures, *surfaces])
+        if not complete or out.read_text(encoding="utf-8") != page:
             typer.echo(f"{out} is out of date: run likewise paper show.", err=True)
             raise typer.Exit(1)
         typer.echo(f"{out} is up to date.")

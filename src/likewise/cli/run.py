@@ -78,16 +78,16 @@ class Run:
             items=str(items.absolute()),
             n_items=len(loaded.items),
             columns=loaded.items.columns,
-            told=str(source) if "://" in str(source) else str(Path(source).absolute()),
+            source=str(source) if "://" in str(source) else str(Path(source).absolute()),
             unit=unit,
             arguments=self.arguments,
             items_sha256=run_files.items_sha256(loaded.items),
-            told_sha256=sha256,
+            source_sha256=sha256,
             stamp=self.stamp,
         )
         run_files.refuse_other_data(self.folder, self.before, record)
         self.reserved.enter_context(writing(self.folder, "--out"))
-        self.reserved.enter_context(run_files.begun(self.folder, record))
+        self.reserved.enter_context(run_files.claim(self.folder, record))
         if self.before is not None and self._is_finished():
             return False
         if len(loaded.items) < 2:

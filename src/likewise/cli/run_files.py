@@ -63,11 +63,11 @@ RECORD: dict[str, Any] = {
     "items": str,
     "n_items": int,
     "columns": [str],
-    "told": str,
+    "source": str,
     "unit": str,
     "arguments": dict,
     "items_sha256": str,
-    "told_sha256": str,
+    "source_sha256": str,
     "stamp": str,
 }
 
@@ -80,11 +80,11 @@ class Fit:
     items: str  # absolute path
     n_items: int
     columns: tuple[str, ...]  # of a table
-    told: str  # absolute path of the answers, of the labels, or of what "same" was learned from
+    source: str  # absolute path of the answers, of the labels, or of what "same" was learned from
     unit: str  # what their lines count: "line" or "row"
     arguments: dict[str, Any]
     items_sha256: str
-    told_sha256: str
+    source_sha256: str
     stamp: str  # of the files, so that a finished run is known without reading them
 
     @property
@@ -108,6 +108,9 @@ def read_fit(run: Path) -> Fit | None:
     record = read_json(path)
     if not isinstance(record, dict) or record.get("format") != FORMAT or record.get("command") not in [*LEARNED_FROM]:
         raise InputError(f"{path} was not written by `fit` of Likewise {__version__}; fit again, into another folder.")
+    for name in ("source", "source_sha256"):  # which were "told" and "told_sha256" in version 0.1
+        if (old := name.replace("source", "told")) in record:
+            record[name] = record.pop(old)
     check_record(record, RECORD, path, "fit again, into another folder")
     return Fit(**{name: record[name] for name in RECORD} | {"columns": tuple(record["columns"])})
 
@@ -124,10 +127,10 @@ def require_fit(run: Path) -> Fit:
     return fit
 
 
-def items_of(run: Path, given: Path | None) -> Path:
+def items_of(run: Path, place: Path | None) -> Path:
     """The place of the items of a run: the one given now, or that of the fit."""
-    if given is not None:
-        return given
+    if place is not None:
+        return place
     fit = read_fit(run)
     if fit is None:
         raise InputError(f"{run} does not say where its items are, because fit.json is missing; give --items.")
@@ -172,7 +175,7 @@ def refuse_other_arguments(run: Path, old: Fit | None, command: str, arguments: 
 
 
 def refuse_other_data(run: Path, old: Fit | None, new: Fit) -> None:
-    for name, word in (("items", "items"), ("told", new.word)):
+    for name, word in (("items", "items"), ("source", new.word)):
         if old is not None and getattr(old, f"{name}_sha256") != getattr(new, f"{name}_sha256"):
             raise InputError(
                 f"{run} was begun with other {word}, or with those in {getattr(new, name)} before they changed; "
@@ -198,7 +201,7 @@ def nothing_left(run: Path) -> Iterator[None]:
 
 
 @contextmanager
-def begun(run: Path, fit: Fit) -> Iterator[None]:
+def claim(run: Path, fit: Fit) -> Iterator[None]:
     """The folder with its fit.json, kept from other processes; gone again if all fails before a checkpoint."""
     from likewise.storage.atomic_files import is_writer
     from likewise.storage.run_folder import lock_folder
@@ -305,7 +308,7 @@ def read_answers(run: Path, fit: Fit) -> SavedAnswers:
         p_wrong = further["p_wrong"].to_numpy() if "p_wrong" in further.column_names else None
     except (pa.ArrowException, KeyError) as error:
         raise InputError(f"{path} was not written by `likewise fit`; fit again, into another folder.") from error
-    return SavedAnswers(dataclasses.replace(pairs, source=Source(lines, fit.told, fit.unit)), held_out, p_wrong)
+    return SavedAnswers(dataclasses.replace(pairs, source=Source(lines, fit.source, fit.unit)), held_out, p_wrong)
 
 
 def labels_sha256(labelled: LabelledItems) -> str:

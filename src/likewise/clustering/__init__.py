@@ -22,9 +22,8 @@ from likewise.clustering.method import Method, check_hyperparameters, check_item
 from likewise.clustering.mmc import MMC
 from likewise.clustering.mpck_means import MPCKMeans
 from likewise.clustering.pck_means import PCKMeans
-from likewise.clustering.skkm import SKKm
 from likewise.clustering.sklr import SKLR
-from likewise.clustering.skms import SKMS
+from likewise.clustering.skms import SKMS, SKKm
 
 METHODS: dict[str, Any] = {  # as the command line calls them
     "k-means": KMeans,

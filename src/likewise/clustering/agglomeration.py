@@ -7,7 +7,7 @@ third of the answers, three times, and counts by how likely the answers that it 
     log-likelihood = sum over the answers of log P(answer | in one cluster, or in two)
 
 with the rates of the four cases counted on all of them. What is found may be looked at again in a space in which its
-clusters are round, as in linear discriminant analysis. `joining.py` has the algorithm, `geometry.py` the geometries.
+clusters are round, as in linear discriminant analysis. `linkage.py` has the algorithm, `geometry.py` the geometries.
 """
 
 from __future__ import annotations
@@ -38,8 +38,8 @@ from likewise.clustering.geometry import (
     shared_neighbours,
     whitened_within,
 )
-from likewise.clustering.joining import FIRST_WRONG, Odds, clusters_after, join_groups, mean_field, move_groups
 from likewise.clustering.k_means import fit_centres
+from likewise.clustering.linkage import FIRST_WRONG, Odds, clusters_after, join_groups, mean_field, move_groups
 from likewise.clustering.lsc import unit_rows
 from likewise.clustering.method import Rules, Seed, check_items
 from likewise.pairs import Pairs
@@ -89,6 +89,7 @@ class Agglomerated:
     geometry: str  # the candidate that counts most
     together: NDArray[np.bool_]  # (m,) under it, whether the items of each answer are in one cluster, out of fold
     contrast: float  # how much more often answers say "same" within clusters than between, each out of fold
+    contrast_error: float  # its standard error
 
 
 class Agglomeration(ClusterMixin, BaseEstimator):  # type: ignore[misc]
@@ -173,8 +174,17 @@ def combined(tried: list[Candidate], together: list[NDArray[np.bool_]], odds: Od
         if weight > LEAST_WEIGHT:
             total += weight * aligned(candidate.posterior(odds, wrong, n_clusters), first)
     posterior = total / total.sum(axis=1, keepdims=True)
-    within, between = (np.divide(*counts) for counts in same_of_all(together[best], odds))
-    return Agglomerated(posterior, wrong, tried[best].name, together[best], float(within - between))
+    return Agglomerated(posterior, wrong, tried[best].name, together[best], *contrast(together[best], odds))
+
+
+def contrast(together: NDArray[np.bool_], odds: Odds) -> tuple[float, float]:
+    """How much more often answers say "same" within clusters than between, and its standard error."""
+    counts = same_of_all(together, odds)
+    within, between = (same / everything for same, everything in counts)
+    variance = sum(
+        rate * (1 - rate) / everything for rate, (_, everything) in zip((within, between), counts, strict=True)
+    )
+    return float(within - between), float(np.sqrt(variance))
 
 
 def candidates(spaces: Mapping[str, Space], n_clusters: int, seed: int, *, starts: int = STARTS) -> Iterator[Candidate]:

@@ -1,7 +1,7 @@
 """Grouping around anchors: items whose classes are known keep them, and the others join them or form new clusters.
 
 The labelled items of a class are one group from the start, and two such groups are never joined. So known classes,
-answers and geometry are one problem (`joining.py`): labels are links that are certain, answers are odds, and
+answers and geometry are one problem (`linkage.py`): labels are links that are certain, answers are odds, and
 
     q_i = softmax_k(geometry.logits_ik + sum_j w_ij q_jk),      q_i fixed where i is labelled
 
@@ -35,8 +35,8 @@ from likewise.clustering.agglomeration import (
 )
 from likewise.clustering.constraints import Floats, Ints
 from likewise.clustering.geometry import Means
-from likewise.clustering.joining import FIRST_WRONG, Odds
 from likewise.clustering.k_means import fit_centres
+from likewise.clustering.linkage import FIRST_WRONG, Odds
 from likewise.evaluation import accuracy, ari, confusion, match_outputs
 
 CERTAIN = 1e3  # log-odds of a label
@@ -55,16 +55,16 @@ class AnchoredOdds(Odds):
     anchors: Ints = field(default_factory=lambda: np.empty(0, dtype=np.int64))  # (n,) its known class, or -1
 
     def matrix(self, wrong: float) -> csr_array:
-        said = super().matrix(wrong)
+        from_answers = super().matrix(wrong)
         labelled = np.flatnonzero(self.anchors >= 0)
         if not len(labelled):
-            return said
+            return from_answers
         first = np.unique(self.anchors[labelled], return_index=True)[1]
         stands = labelled[first]  # one item for each known class
         one, other = np.nonzero(~np.eye(len(stands), dtype=np.bool_))
         values = np.concatenate([np.full(len(labelled), CERTAIN), np.full(len(one), APART)])
         places = np.concatenate([labelled, stands[one]]), np.concatenate([labelled, stands[other]])
-        return csr_array(said + csr_array((values, places), shape=said.shape))
+        return csr_array(from_answers + csr_array((values, places), shape=from_answers.shape))
 
 
 @dataclass(frozen=True, eq=False)

@@ -97,9 +97,9 @@ def read_constraints(
             stacklevel=3,
         )
 
-    said = pairs.left != pairs.right
-    credit = (pairs.weight * (2 * pairs.same.astype(np.float64) - 1))[said]
-    pair, place = np.unique(pair_keys(pairs.left[said], pairs.right[said], n_items), return_inverse=True)
+    of_two = pairs.left != pairs.right
+    credit = (pairs.weight * (2 * pairs.same.astype(np.float64) - 1))[of_two]
+    pair, place = np.unique(pair_keys(pairs.left[of_two], pairs.right[of_two], n_items), return_inverse=True)
     s = np.bincount(place, credit, minlength=len(pair)).astype(np.float64)
     ends = np.stack(pairs_of(pair, n_items), axis=1)  # (m, 2)
     return Constraints(n_items, ends[s > 0], ends[s < 0], s[s > 0], -s[s < 0])

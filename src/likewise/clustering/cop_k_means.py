@@ -28,8 +28,7 @@ from likewise.atomic import atomic
 from likewise.clustering.constraints import Constraints, Contradictions, Floats, Ints, read_constraints
 from likewise.clustering.k_means import nearest
 from likewise.clustering.method import COUNT, Rules, Seed, check_items, one_of, warn_unless, whole_from
-from likewise.clustering.pck_means import PCKMeans
-from likewise.clustering.penalised import means, reassign, starts
+from likewise.clustering.pck_means import PCKMeans, means, reassign, starts
 from likewise.errors import InputError
 from likewise.pairs import Pairs, answers_about
 
@@ -91,15 +90,15 @@ class COPKMeans(ClusterMixin, BaseEstimator):  # type: ignore[misc]
         items = items - middle
         random = check_random_state(self.random_state)
         try:
-            settled = self._search(items, constraints, random)
+            converged = self._search(items, constraints, random)
         except NoColouring as none:
             if self.contradictions != "repair" or pairs is None:
                 raise InputError(self._why_not(none, constraints)) from none
             constraints, labels = self._that_fit(items, answers_about(pairs, X), random)
-            settled = self._search(items, constraints, random, labels)
+            converged = self._search(items, constraints, random, labels)
         self.cluster_centers_ += middle
         self.n_iter_ = len(self.objective_)
-        warn_unless(settled, self, "max_iter")
+        warn_unless(converged, self, "max_iter")
         return self
 
     def _search(
@@ -108,7 +107,7 @@ class COPKMeans(ClusterMixin, BaseEstimator):  # type: ignore[misc]
         """The best of some starts, and whether it settled; labels (n,) that keep all constraints help, where known."""
         group, apart = constraints.component, _between_groups(constraints)
         first = np.unique(group, return_index=True)[1]
-        self.objective_, settled = [np.inf], False
+        self.objective_, converged = [np.inf], False
         for _, centres in starts(items, group, self.n_clusters, self.n_init, random):
             placed = None if known is None else known[first]  # (g,) the clusters of the groups
             history: list[float] = []
@@ -120,8 +119,8 @@ class COPKMeans(ClusterMixin, BaseEstimator):  # type: ignore[misc]
                     break
             if placed is not None and history[-1] < self.objective_[-1]:
                 self.labels_, self.cluster_centers_, self.objective_ = placed[group], centres, history
-                settled = unchanged
-        return settled
+                converged = unchanged
+        return converged
 
     def predict(self, X: ArrayLike) -> NDArray[np.int64]:
         """The nearest centre of each row."""

@@ -4,7 +4,7 @@
 
 with p = softmax(W x), and W_0 the linear model of the partition itself. Where classes overlap, clusters lie across
 them; one item's answers cannot say so, but thousands of answers together can turn the borders. How far, lambda, is
-chosen by the answers out of fold. The partition stays as it is unless they speak against it by more than chance.
+chosen by the answers out of fold. The partition stays as it is unless they disagree with it by more than chance.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from scipy.special import softmax
 
 from likewise.clustering.agglomeration import same_of_all
 from likewise.clustering.constraints import Floats, Ints
-from likewise.clustering.joining import Odds
+from likewise.clustering.linkage import Odds
 
 Bools = NDArray[np.bool_]
 

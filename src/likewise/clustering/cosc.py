@@ -115,15 +115,15 @@ class Cutter(NamedTuple):
     def halve(self, cluster: Ints) -> Halves:
         """The best cut of a cluster of two items or more."""
         parts = [
-            csr_array(whole[cluster][:, cluster])
-            for whole in (self.graph, self.constraints.must, self.constraints.cannot)
+            csr_array(graph[cluster][:, cluster])
+            for graph in (self.graph, self.constraints.must, self.constraints.cannot)
         ]
         volume = np.asarray(self.graph.sum(axis=1), dtype=np.float64).ravel()[cluster]
         gamma = SOFT if self.penalty is None else self.penalty
         problem = ConstrainedCut(parts[0], parts[1], parts[2], volume, gamma)
         starts = [_eigenvector(csr_array(parts[0] + gamma * parts[1]), volume, self.random)]
         starts += [self.random.standard_normal(len(cluster)) for _ in range(self.n_starts)]
-        side = min((minimise_cut(problem, start)[:2] for start in starts), key=lambda found: found[1])[0]
+        side = min((minimise_cut(problem, start)[:2] for start in starts), key=lambda cut: cut[1])[0]
         if self.penalty is None:
             side = keep_all(problem, side)
         left, right = cluster[~side], cluster[side]

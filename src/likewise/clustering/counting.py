@@ -1,7 +1,7 @@
 """How many classes there are, from answers and geometry: two estimates, weighed by their errors, and a likelihood.
 
 Small clusters are joined as long as that pays: two that share more neighbours than chance would have it (modularity:
-Newman, 2004), with the log-odds of the answers between them (`joining.py`). What is left is the first estimate.
+Newman, 2004), with the log-odds of the answers between them (`linkage.py`). What is left is the first estimate.
 
 The second counts pairs. Of all pairs a share S = sum_k p_k^2 is of one class, and K clusters that are the classes have
 just this share within them. So clusters are joined until they hold S of all pairs. The share of "same" among answers
@@ -43,7 +43,7 @@ from likewise.clustering.agglomeration import (
 )
 from likewise.clustering.constraints import Floats, Ints
 from likewise.clustering.geometry import Neighbours, nearest, shared_neighbours
-from likewise.clustering.joining import FIRST_WRONG, Odds, join_groups
+from likewise.clustering.linkage import FIRST_WRONG, Odds, join_groups
 from likewise.evaluation import NumberOfClasses
 
 MOST_ITEMS = 2000  # that are looked at, those with answers first

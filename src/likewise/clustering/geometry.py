@@ -65,7 +65,7 @@ class Means:
 
 
 class _MeanGroups:
-    """F is c/2 sum_k |S_k|^2 / n_k, but for a constant, with the sums S_k (M, d) and the sizes n_k (M,)."""
+    """F is c/2 sum_k |S_k|^2 / n_k, up to a constant, with the sums S_k (M, d) and the sizes n_k (M,)."""
 
     def __init__(self, sums: Floats, sizes: Floats, strength: float) -> None:
         self.sums, self.sizes, self.strength = sums, sizes, strength

@@ -100,7 +100,7 @@ class LSC(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, BaseE
 
 
 class Spectrum(NamedTuple):
-    values: Floats  # (k,) the greatest eigenvalues of W, but for that of the constant vector
+    values: Floats  # (k,) the greatest eigenvalues of W, except that of the constant vector
     projection: Floats  # (p, k) Z @ projection are its eigenvectors, of unit length
 
 

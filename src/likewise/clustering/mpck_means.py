@@ -5,9 +5,9 @@
         + w sum_{cannot, l_i = l_j = h} s_ij (||x'_h - x''_h||^2_{A_h} - ||x_i - x_j||^2_{A_h})
 
 x'_h and x''_h are the items that A_h puts farthest apart. A must-link costs more the farther its items are, a
-cannot-link the nearer they are. In turns: items move (penalised.py), centres become means, metrics improve
+cannot-link the nearer they are. In turns: items move (pck_means.py), centres become means, metrics improve
 (mpck_metrics.py); none of the three raises J. Bilenko, Basu and Mooney, Integrating constraints and metric learning in
-semi-supervised clustering, ICML 2004, but for r, which keeps metrics finite (they add a like term to a singular A^-1).
+semi-supervised clustering, ICML 2004, except r, which keeps metrics finite (they add a like term to a singular A^-1).
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from likewise.atomic import atomic
 from likewise.clustering.constraints import Contradictions, read_constraints
 from likewise.clustering.method import ABOVE_0, COUNT, FROM_0, YES_OR_NO, Rules, Seed, check_items, one_of, warn_unless
 from likewise.clustering.mpck_metrics import Metric, MetricPenalties
-from likewise.clustering.penalised import means, starts
+from likewise.clustering.pck_means import means, starts
 from likewise.pairs import Pairs
 
 Shape = Literal["diagonal", "full"]
@@ -99,7 +99,7 @@ class MPCKMeans(ClusterMixin, BaseEstimator):  # type: ignore[misc]
         items = (raw - middle) / unit
         penalties = MetricPenalties.of(items, constraints, self.weight, self.regularisation)
         random = check_random_state(self.random_state)
-        self.objective_, settled = [np.inf], False
+        self.objective_, converged = [np.inf], False
         for labels, centres in starts(items, penalties.group, self.n_clusters, self.n_init, random):
             metrics = penalties.first_metrics(1 if self.shared else self.n_clusters, self.metric == "full")
             history: list[float] = []
@@ -111,11 +111,11 @@ class MPCKMeans(ClusterMixin, BaseEstimator):  # type: ignore[misc]
                 history.append(penalties.objective(metrics, labels, centres))
             if history[-1] < self.objective_[-1]:
                 self.labels_, self.cluster_centers_, self.objective_ = labels, middle + unit * centres, history
-                settled = bool((labels == before).all())
+                converged = bool((labels == before).all())
                 self.metrics_ = np.stack([metric.A for metric in metrics]) / unit**2
                 self._volumes = np.array([metric.volume(self.regularisation) for metric in metrics])
         self.n_iter_ = len(self.objective_)
-        warn_unless(settled, self, "max_iter")
+        warn_unless(converged, self, "max_iter")
         return self
 
     def predict(self, X: ArrayLike) -> NDArray[np.int64]:

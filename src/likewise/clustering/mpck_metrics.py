@@ -11,7 +11,7 @@ from scipy.sparse import csr_array
 
 from likewise.clustering.constraints import Constraints, Floats, Ints
 from likewise.clustering.distances import AT_ONCE, DENSE, far_pair, farthest_pair, squared_distances
-from likewise.clustering.penalised import Neighbourhoods, linked_inside, neighbourhoods, reassign
+from likewise.clustering.pck_means import Neighbourhoods, linked_inside, neighbourhoods, reassign
 
 # A metric that is learned in closed form: a positive weight for each feature (d,), or a matrix (d, d).
 #

@@ -27,7 +27,7 @@ from likewise.clustering.agglomeration import NEIGHBOURS, Candidate, Space, prin
 from likewise.clustering.anchors import AnchoredOdds, anchored
 from likewise.clustering.constraints import Floats, Ints
 from likewise.clustering.geometry import Neighbours, nearest, shared_neighbours
-from likewise.clustering.joining import FIRST_WRONG, Odds, clusters_after, join_groups
+from likewise.clustering.linkage import FIRST_WRONG, Odds, clusters_after, join_groups
 from likewise.evaluation import NumberOfClasses, ari, confusion
 
 RESOLUTIONS = tuple(np.geomspace(0.25, 6, 12).tolist())

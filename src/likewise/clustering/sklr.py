@@ -21,8 +21,8 @@ from sklearn.base import BaseEstimator, ClusterMixin
 from likewise.atomic import atomic
 from likewise.clustering.constraints import Constraints, Contradictions, Floats, read_constraints
 from likewise.clustering.distances import all_distances, factor, locally_scaled
-from likewise.clustering.kernel_k_means import kernel_k_means
-from likewise.clustering.logdet import learn_metric
+from likewise.clustering.itml import learn_metric
+from likewise.clustering.k_means import kernel_k_means
 from likewise.clustering.method import (
     ABOVE_0,
     COUNT,

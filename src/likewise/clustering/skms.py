@@ -1,4 +1,4 @@
-"""SKMS: semi-supervised kernel mean shift, which finds the number of clusters by itself.
+"""SKMS: semi-supervised kernel mean shift, which finds the number of clusters by itself; SKKm: k-means in its kernel.
 
 1. A Gaussian kernel is bent until the answered pairs are near or far enough, below.
 2. In its plane each item climbs the density to a mode, by mean shift. Items of one mode are a cluster.
@@ -10,6 +10,10 @@ has among the neighbours of the other. Two modes are one where they are as near 
 Our addition: only credible must-links are asked for k, those up to the place where must-links outweigh cannot-links the
 most. Beyond it a must-link is likelier to be wrong than right. The publication has right answers, and asks all. Where
 many are wrong, as among all pairs of a predicted similarity, the median over all reaches into other clusters.
+
+SKKm, with which the publication compares under this name (so do Amid, Gionis and Ukkonen, 2016), is kernel k-means:
+
+    min over l of  sum_i ||phi_i - mu_{l_i}||^2  in the plane of the learned kernel
 """
 
 from __future__ import annotations
@@ -25,8 +29,9 @@ from sklearn.base import BaseEstimator, ClusterMixin
 from likewise.atomic import atomic
 from likewise.clustering.constraints import Constraints, Contradictions, Floats, Ints, read_constraints
 from likewise.clustering.distances import all_distances, factor, gaussian, median_distance, squared_distances
-from likewise.clustering.logdet import Bounds, learn_metric
-from likewise.clustering.method import ABOVE_0, COUNT, FROM_0, SHARE, Rules, check_items, or_none, warn_unless
+from likewise.clustering.itml import Bounds, learn_metric
+from likewise.clustering.k_means import kernel_k_means
+from likewise.clustering.method import ABOVE_0, COUNT, FROM_0, SHARE, Rules, Seed, check_items, or_none, warn_unless
 from likewise.pairs import Pairs
 
 # The kernel of SKMS: a Gaussian kernel, bent until the answered pairs are as near or as far as they should be.
@@ -38,7 +43,7 @@ from likewise.pairs import Pairs
 # is the 1st percentile of all squared distances and 0.05 at most, that of cannot-links the 99th and 1.95 at least;
 # gamma is 100; and sigma is the one whose distances of answered pairs diverge least from their bounds, of some that are
 # up to half the median distance. K_0 keeps 99.9 % of the kernel's eigenvalues, where they keep 99 %: a direction that
-# is short in K_0 may be the one that parts two classes. And all pairs are taken at once (see logdet.py), so that none
+# is short in K_0 may be the one that parts two classes. And all pairs are taken at once (see itml.py), so that none
 # has to be left out.
 
 NEAR, FAR = 0.05, 1.95  # of 2, the greatest squared distance there is in the plane of a Gaussian kernel
@@ -255,3 +260,74 @@ def usual_place(squared: Floats, constraints: Constraints) -> int:
     last = n - 1 - int(np.cumsum(pro - contra)[::-1].argmax())  # of equals, the farthest
     credible = must[must <= last]
     return max(1, round(float(np.median(credible if len(credible) else must))))
+
+
+class SKKm(ClusterMixin, BaseEstimator):  # type: ignore[misc]
+    """Semi-supervised kernel k-means.
+
+    Parameters
+    ----------
+    gamma : what a pair pays for being out of its bound, beside the kernel's change; see skms.py.
+    energy : the share of the Gaussian kernel's eigenvalues that is kept.
+    max_steps, tol : of the search for the kernel; the gradient's entries at the end, relative to the start.
+    early_stopping : a regulariser that the publication does not have. The search goes without preconditioning and ends
+        after so many steps, 50 for instance, with the kernel nearer to the Gaussian one. None: the minimum is found.
+
+    Attributes
+    ----------
+    labels_, features_ (n, r) the items in the plane of the learned kernel, inertia_, width_ (2 sigma^2), n_iter_ (steps
+    of the search for the kernel)
+
+    >>> pairs = Pairs.from_links([(0, 2), (1, 3)], [(0, 1), (2, 3)])
+    >>> SKKm(n_clusters=2).fit([[0.0, 0], [0, 2], [3, 0], [3, 2]], pairs=pairs).labels_
+    array([0, 1, 0, 1])
+    """
+
+    uses_pairs: ClassVar[bool] = True
+    finds_n_clusters: ClassVar[bool] = False
+    hyperparameters: ClassVar[Rules] = {
+        "gamma": ABOVE_0,
+        "energy": SHARE,
+        "max_steps": COUNT,
+        "tol": FROM_0,
+        "early_stopping": or_none(COUNT),
+        "n_init": COUNT,
+    }
+
+    def __init__(
+        self,
+        n_clusters: int = 8,
+        *,
+        gamma: float = 100.0,
+        energy: float = 0.999,
+        max_steps: int = 1000,
+        tol: float = 1e-4,
+        early_stopping: int | None = None,
+        n_init: int = 10,
+        contradictions: Contradictions = "accept",
+        random_state: Seed = 0,
+    ) -> None:
+        self.n_clusters = n_clusters
+        self.gamma = gamma
+        self.energy = energy
+        self.max_steps = max_steps
+        self.tol = tol
+        self.early_stopping = early_stopping
+        self.n_init = n_init
+        self.contradictions = contradictions
+        self.random_state = random_state
+
+    @atomic
+    def fit(self, X: ArrayLike, y: None = None, *, pairs: Pairs | None = None) -> Self:
+        items = check_items(self, X)
+        constraints = read_constraints(pairs, X, self.contradictions)
+        learned = learn_kernel(
+            items, constraints, self.gamma, self.energy, self.max_steps, self.tol, self.early_stopping
+        )
+        warn_unless(learned.converged, self, "max_steps")
+        partition = kernel_k_means(
+            learned.features @ learned.features.T, self.n_clusters, self.n_init, self.random_state
+        )
+        self.features_, self.width_, self.n_iter_ = learned.features, learned.width, learned.n_iter
+        self.labels_, self.inertia_ = partition.labels, partition.objective[-1]
+        return self

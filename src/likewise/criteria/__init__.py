@@ -3,8 +3,9 @@
 from likewise.criteria.joint import Groups, joint_mcl, joint_targets
 from likewise.criteria.kcl import KCL, kcl
 from likewise.criteria.mcl import MCL, mcl
-from likewise.criteria.tables import LabelTable, MatrixTable, Overlay, PairTable, TableTile, dense, known_pairs
-from likewise.criteria.wrong_answers import evidence_mcl, flipped_mcl
+from likewise.criteria.tables import Overlay, dense, known_pairs
+from likewise.criteria.targets import LabelTable, MatrixTable, PairTable, TableTile
+from likewise.criteria.wrong_answers import evidence_mcl, noisy_mcl
 
 __all__ = [
     "KCL",
@@ -17,10 +18,10 @@ __all__ = [
     "TableTile",
     "dense",
     "evidence_mcl",
-    "flipped_mcl",
     "joint_mcl",
     "joint_targets",
     "kcl",
     "known_pairs",
     "mcl",
+    "noisy_mcl",
 ]

@@ -20,8 +20,7 @@ from typing import Any, Literal, Protocol
 import torch
 from torch import Tensor
 
-from likewise.criteria.tables import PairTable
-from likewise.criteria.targets import Grid, Listing, Tile, read_call, scatter
+from likewise.criteria.targets import Grid, Listing, PairTable, Tile, read_call, scatter
 from likewise.distributed import all_reduce, current_share
 
 Reduction = Literal["mean", "sum", "none"]

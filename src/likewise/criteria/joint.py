@@ -28,8 +28,8 @@ from scipy.sparse.csgraph import connected_components
 from torch import Tensor
 from torch.nn.functional import nll_loss
 
-from likewise.criteria.tables import LabelTable, PairTable, known_pairs
-from likewise.criteria.targets import Grid, Listing, read_call
+from likewise.criteria.tables import known_pairs
+from likewise.criteria.targets import Grid, LabelTable, Listing, PairTable, read_call
 
 
 # Groups of a batch: items that are known to be the same, and which groups are known to be different.
@@ -59,7 +59,7 @@ def groups_of(target: Grid | Listing, b: int) -> Groups:
 
 
 def groups_of_table(table: PairTable, b: int) -> Groups:
-    """The groups of the b items that a table speaks of.
+    """The groups of the b items that a table covers.
 
     >>> groups_of_table(LabelTable(torch.tensor([4.0, 4, 7])), 3)
     Groups(place=tensor([0, 0, 1]), different=tensor([[False,  True],

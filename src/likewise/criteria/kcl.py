@@ -24,8 +24,7 @@ import torch
 from torch import Tensor, nn
 
 from likewise.criteria.fused import Reduction, criterion
-from likewise.criteria.tables import PairTable
-from likewise.criteria.targets import Listing, Tile
+from likewise.criteria.targets import Listing, PairTable, Tile
 
 
 def kcl(

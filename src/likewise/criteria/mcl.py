@@ -19,8 +19,7 @@ from torch import Tensor, nn
 from torch.nn.functional import linear
 
 from likewise.criteria.fused import Reduction, criterion
-from likewise.criteria.tables import PairTable, take
-from likewise.criteria.targets import Listing, Tile
+from likewise.criteria.targets import Listing, PairTable, Tile, take
 
 NEAR_ONE = 0.9  # if any p is above it, 1 - s_hat is computed as a sum of products and not a difference
 

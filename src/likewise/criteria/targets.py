@@ -1,24 +1,147 @@
-"""The three ways to say same or different, checked and brought into one form.
+"""The three ways to say same or different, checked and brought into one form, which is read a tile at a time.
 
     criterion(logits, labels)                        int (b,): every pair of the batch; -1 or -100 = unknown
     criterion(logits, same)                          float (b, b) in [0, 1]; NaN = unknown
     criterion(logits, same, pairs=pairs, weight=w)   pairs int (P, 2), same float (P,), weight (P,)
 
-The first two become a `Grid`, read a tile at a time so that nothing of size b x b is made; the third a `Listing`. Who
-has neither labels nor a matrix gives a `PairTable` in place of the matrix.
+The first two become a `Grid` over a `PairTable`, so that nothing of size b x b is made; the third a `Listing`. Who has
+neither labels nor a matrix gives a `PairTable` in place of the matrix, in `mcl(logits, same)` and `kcl(logits, same)`.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from typing import ClassVar, NamedTuple
+from functools import lru_cache
+from typing import ClassVar, NamedTuple, Protocol
 
 import torch
 from torch import Tensor
 
-from likewise.criteria.tables import LabelTable, MatrixTable, PairTable, Scaled, tiles_of
 from likewise.unknown import UNKNOWN
+
+
+class TableTile(NamedTuple):
+    """What a table says of the pairs of some rows with some columns, both of them (rows, columns), for the reader to
+    write over.
+    """
+
+    different: Tensor  # 1 - same; anything in [0, 1] where the weight is 0
+    weight: Tensor | None  # 0 where the pair is unknown; None: every pair counts 1
+
+
+class PairTable(Protocol):
+    """The target of a batch. It is symmetric."""
+
+    @property
+    def certain(self) -> bool:
+        """Whether same is 0 or 1 throughout, as it is from labels."""
+
+    def tile(self, rows: slice, columns: slice) -> TableTile:
+        """What is said of these pairs."""
+
+
+@dataclass(slots=True)  # not frozen, which takes as long to make as to read in a small batch
+class LabelTable:
+    """The pairs with equal labels are the same."""
+
+    labels: Tensor  # (b,) whole numbers as float32, which compare several times faster than int64
+    item_weight: Tensor | None = None  # (b,): a pair counts the product of its items' weights
+    weight: Tensor | None = None  # (b, b)
+
+    certain = True
+
+    def tile(self, rows: slice, columns: slice) -> TableTile:
+        """
+        >>> LabelTable(torch.tensor([4.0, 4, 7])).tile(slice(0, 2), slice(1, 3)).different
+        tensor([[0., 1.],
+                [0., 1.]])
+        """
+        different = (take(self.labels, rows).unsqueeze(1) - take(self.labels, columns)).ne_(0)
+        weight = None if self.weight is None else both_ways(self.weight, rows, columns)
+        if self.item_weight is not None:
+            product = torch.outer(self.item_weight[rows], self.item_weight[columns])
+            weight = product if weight is None else weight * product
+        return TableTile(different, weight)
+
+
+@dataclass(frozen=True, slots=True)
+class MatrixTable:
+    """A matrix may hold one answer for (i, j) and another for (j, i): the pair's target is their mean, and its weight
+    is halved where only one of the two is known.
+    """
+
+    same: Tensor  # (b, b) in [0, 1] or NaN
+    weight: Tensor | None = None  # (b, b), or None: every known pair counts 1
+
+    certain = False
+
+    def tile(self, rows: slice, columns: slice) -> TableTile:
+        dtype = torch.float64 if self.same.dtype == torch.float64 else torch.float32
+        total = agree = torch.zeros((), dtype=dtype, device=self.same.device)
+        for first, second, turned in ((rows, columns, False), (columns, rows, True)):
+            same = self.same[first, second].to(dtype)
+            weight = (~same.isnan()).to(dtype)
+            if self.weight is not None:
+                weight = weight * self.weight[first, second].to(dtype)
+            answers = same.nan_to_num(0.0) * weight
+            total = total + (weight.T if turned else weight)
+            agree = agree + (answers.T if turned else answers)
+        return TableTile(1 - agree / total.clamp_min(torch.finfo(dtype).tiny), total / 2)
+
+
+@dataclass(frozen=True, slots=True)
+class Scaled:
+    """A table, of which each pair i <= j counts so many times as much."""
+
+    table: PairTable
+    factor: Tensor  # (b, b), on and above the diagonal
+
+    @property
+    def certain(self) -> bool:
+        return self.table.certain
+
+    def tile(self, rows: slice, columns: slice) -> TableTile:
+        tile, factor = self.table.tile(rows, columns), self.factor[rows, columns]
+        factor = factor.triu() + factor.triu(1).T if rows == columns else factor
+        return TableTile(tile.different, factor if tile.weight is None else tile.weight * factor)
+
+
+def both_ways(matrix: Tensor, rows: slice, columns: slice) -> Tensor:
+    """The mean of (i, j) and (j, i)."""
+    return (matrix[rows, columns] + matrix[columns, rows].T) / 2
+
+
+def take(tensor: Tensor, rows: slice) -> Tensor:
+    """`tensor[rows]`, which in a small batch is all of it, and slicing would cost as much as computing."""
+    return tensor if rows.stop - rows.start == tensor.shape[0] else tensor[rows]
+
+
+ROWS, COLUMNS = 256, 1024  # a tile of floats is 1 MiB: the handful in use stay in the cache
+
+
+@lru_cache(maxsize=64)
+def tiles_of(b: int, rank: int = 0, ranks: int = 1) -> tuple[tuple[slice, slice], ...]:
+    """Rows and columns of the tiles that cover the pairs of b items, on and above the diagonal (s_hat is symmetric).
+
+    Several ranks cover them together. Their rows are dealt out back and forth, because the first have most columns.
+
+    >>> tiles_of(300)
+    ((slice(0, 256, None), slice(0, 256, None)), (slice(0, 256, None), slice(256, 300, None)),
+     (slice(256, 300, None), slice(256, 300, None)))
+    >>> [[rows.start for rows, columns in tiles_of(100, rank, 2) if rows == columns] for rank in range(2)]
+    [[0, 75], [25, 50]]
+    """
+    cover = []
+    height = ROWS if ranks == 1 else min(ROWS, max(1, -(-b // (2 * ranks))))
+    for number, start in enumerate(range(0, b, height)):
+        turn = number % (2 * ranks)
+        if min(turn, 2 * ranks - 1 - turn) != rank:
+            continue
+        rows = slice(start, min(start + height, b))
+        cover.append((rows, rows))
+        cover += [(rows, slice(c, min(c + COLUMNS, b))) for c in range(rows.stop, b, COLUMNS)]
+    return tuple(cover)
 
 
 @dataclass(slots=True)
@@ -55,7 +178,7 @@ class Tile:
     """Every item of `rows` with every item of `columns`.
 
     A tile on the diagonal is square and shows each pair twice, so it counts one half at each place. So does a
-    self-pair, which thereby has the share of one among the b^2 ordered pairs.
+    self-pair, which thus has the share of one among the b^2 ordered pairs.
     """
 
     rows: slice
@@ -124,7 +247,7 @@ def read_call(
             raise ValueError("A table has its pairs and their weights in it; leave out pairs and weight.")
         return Call(logits, Grid(b, same, self_pairs))
     if torch._C._are_functorch_transforms_active() and any(
-        given is not None and torch._C._functorch.is_batchedtensor(given) for given in (same, pairs, weight)
+        argument is not None and torch._C._functorch.is_batchedtensor(argument) for argument in (same, pairs, weight)
     ):
         raise ValueError("vmap may map over the logits alone; write a loop where targets, pairs or weights differ.")
     same = same.to(logits.device)

@@ -14,8 +14,8 @@ from torch import Tensor
 
 from likewise.criteria.fused import Reduction
 from likewise.criteria.mcl import complement, mcl
-from likewise.criteria.tables import PairTable, known_pairs
-from likewise.criteria.targets import Listing, read_call, scatter
+from likewise.criteria.tables import known_pairs
+from likewise.criteria.targets import Listing, PairTable, read_call, scatter
 
 USUAL = 0.1  # e and d of the prior of B: what is known of any two classes
 PRIOR_ANSWERS = 10.0  # that it is worth, for each two
@@ -69,16 +69,16 @@ def listed_pairs(
     return ListedPairs(p, left, right, truth.to(wide), counted.to(wide), restore)
 
 
-def flipped_mcl(
+def noisy_mcl(
     logits: Tensor,
     same: Tensor | PairTable,
-    flip: float | Tensor,
+    noise: float | Tensor,
     weight: Tensor | None = None,
     *,
     pairs: Tensor | None = None,
     reduction: Reduction = "mean",
 ) -> Tensor:
-    """MCL of a batch whose answers are wrong at the rate e = `flip`, called in the same three forms as `MCL`.
+    """MCL of a batch whose answers are wrong at the rate e = `noise`, called in the same three forms as `MCL`.
 
         a(i, j)    = (1 - e) s_hat(i, j) + e (1 - s_hat(i, j))     the probability that the answer is "same"
         loss(i, j) = - s log a - (1 - s) log (1 - a)
@@ -88,19 +88,19 @@ def flipped_mcl(
 
     >>> logits = torch.tensor([[50.0, 0.0], [50.0, 0.0]])
     >>> wrong = torch.tensor([[torch.nan, 0.0], [0.0, torch.nan]])  # surely the same, but "different" was said
-    >>> flipped_mcl(logits, wrong, flip=0.1)  # -log 0.1
+    >>> noisy_mcl(logits, wrong, noise=0.1)  # -log 0.1
     tensor(2.3026)
     """
-    if not isinstance(flip, Tensor):
-        if not 0 <= flip <= 1:
-            raise ValueError(f"flip must be between 0 and 1, got {flip}.")
-        if flip == 0:  # then nothing bounds the loss, and MCL is exact where floats end
+    if not isinstance(noise, Tensor):
+        if not 0 <= noise <= 1:
+            raise ValueError(f"noise must be between 0 and 1, got {noise}.")
+        if noise == 0:  # then nothing bounds the loss, and MCL is exact where floats end
             return mcl(logits, same, pairs=pairs, weight=weight, reduction=reduction)
     listed = listed_pairs(logits, same, weight, pairs, reduction)
     s_hat, apart = listed.similarity()
-    flip = flip.to(listed.p) if isinstance(flip, Tensor) else flip
-    said_same = (1 - flip) * s_hat + flip * apart
-    said_different = (1 - flip) * apart + flip * s_hat
+    noise = noise.to(listed.p) if isinstance(noise, Tensor) else noise
+    said_same = (1 - noise) * s_hat + noise * apart
+    said_different = (1 - noise) * apart + noise * s_hat
     tiny = torch.finfo(listed.p.dtype).tiny  # reached only where the rate is 0
     losses = -listed.same * said_same.clamp_min(tiny).log() - (1 - listed.same) * said_different.clamp_min(tiny).log()
     return listed.reduce(losses, reduction)
@@ -114,12 +114,12 @@ def evidence_mcl(
     pairs: Tensor | None = None,
     reduction: Reduction = "mean",
 ) -> Tensor:
-    """MCL of evidence: y = `likely` says how likely a pair is the same, by all that its witnesses said.
+    """MCL from evidence: y = `likely` is the probability that a pair is the same, given all answers about it.
 
         loss(i, j) = - log [ y s_hat(i, j) + (1 - y) (1 - s_hat(i, j)) ],    y = sigmoid(sum of the answers' log-odds)
 
     It is the likelihood of the answers up to a constant: y = P(answers | same) / [P(answers | same) + P(answers |
-    different)]. An answer "same" that is wrong at the rate e has y = 1 - e, and the loss of `flipped_mcl`. Where
+    different)]. An answer "same" that is wrong at the rate e has y = 1 - e, and the loss of `noisy_mcl`. Where
     nothing is known, y = 1/2, the loss does not depend on the network; the cross-entropy of a soft answer would draw
     s_hat to y. It is called in the same three forms as `MCL`.
 
@@ -129,8 +129,8 @@ def evidence_mcl(
     """
     listed = listed_pairs(logits, likely, weight, pairs, reduction)
     s_hat, apart = listed.similarity()
-    said = listed.same * s_hat + (1 - listed.same) * apart
-    return listed.reduce(-said.clamp_min(torch.finfo(said.dtype).tiny).log(), reduction)
+    p_answer = listed.same * s_hat + (1 - listed.same) * apart
+    return listed.reduce(-p_answer.clamp_min(torch.finfo(p_answer.dtype).tiny).log(), reduction)
 
 
 def confusion_mcl(

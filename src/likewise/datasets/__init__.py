@@ -9,8 +9,7 @@ from likewise.datasets.augment import Augmentation, Jitter, Strong, channel_stat
 from likewise.datasets.cifar import load_cifar10, load_cifar100
 from likewise.datasets.digits import load_digits
 from likewise.datasets.idx import load_fashion_mnist, load_idx, load_mnist
-from likewise.datasets.imagenet import list_imagenet, random_classes
-from likewise.datasets.images import ImageFiles, load_folder, load_images
+from likewise.datasets.images import ImageFiles, list_imagenet, load_folder, load_images, random_classes
 from likewise.datasets.items import DataSet, Items, ItemStream, in_pieces
 from likewise.datasets.omniglot import OMNIGLOT_MEAN, OMNIGLOT_STD, load_omniglot
 from likewise.datasets.on_disk import ArrayOnDisk, ImagesOnDisk, UnitLengthOnDisk, keep_on_disk, to_unit_length
@@ -57,7 +56,7 @@ NAMES = ("digits", "mnist", "fashion-mnist", "cifar10", "cifar100")
 
 
 def load(name: str, data: Path | str | None = None) -> DataSet:
-    """A set by its name; `data` (else LIKEWISE_DATA, else `data` right here) is the folder with all sets' folders.
+    """Load a data set by its name; `data` (or LIKEWISE_DATA, or `data` right here) is the folder of all sets' folders.
 
     >>> load("digits").train.n_classes
     10

@@ -103,11 +103,11 @@ class _Arrays:
 
 def _open(path: Path) -> _Arrays:
     arrays, others = _read(path)
-    given = _one_of(INPUT_KEYS, arrays, path)
-    if given is None:
+    array = _one_of(INPUT_KEYS, arrays, path)
+    if array is None:
         held = ", ".join([*arrays, *others]) or "nothing"
         raise InputError(f"{path} holds {held}; name the array of items one of {', '.join(INPUT_KEYS)}.")
-    inputs = _inputs(given, path)
+    inputs = _inputs(array, path)
     try:
         labels, names = _labels(_one_of(LABEL_KEYS, arrays, path), len(inputs), path)
         return _Arrays(path, inputs, labels, names, _ids(arrays.get("ids"), len(inputs), path))
@@ -151,9 +151,9 @@ def _array(archive: zipfile.ZipFile, member: zipfile.ZipInfo) -> Array:
     return values.reshape(shape, order="F" if by_column else "C")
 
 
-def image_tensor(given: Array, name: str) -> Tensor:
+def image_tensor(array: Array, name: str) -> Tensor:
     """Images in an array of bytes, its channels anywhere, as (n, C, H, W); errors call it `name`."""
-    return _pixels(_inputs(given, name))
+    return _pixels(_inputs(array, name))
 
 
 def _one_of(keys: tuple[str, ...], arrays: dict[str, Array], path: Path) -> Array | None:
@@ -163,24 +163,24 @@ def _one_of(keys: tuple[str, ...], arrays: dict[str, Array], path: Path) -> Arra
     return arrays[present[0]] if present else None
 
 
-def _inputs(given: Array, path: Path | str) -> Array:
-    if given.ndim and not len(given):
-        raise InputError(f"{path} holds no items, its array has shape {given.shape}; give at least one row.")
-    if given.ndim == 2 and given.dtype.kind in "fiub":
-        return given
-    if given.ndim not in (3, 4) or given.dtype != np.uint8:
+def _inputs(array: Array, path: Path | str) -> Array:
+    if array.ndim and not len(array):
+        raise InputError(f"{path} holds no items, its array has shape {array.shape}; give at least one row.")
+    if array.ndim == 2 and array.dtype.kind in "fiub":
+        return array
+    if array.ndim not in (3, 4) or array.dtype != np.uint8:
         raise InputError(
-            f"{path} holds {given.dtype} of shape {given.shape}; give uint8 images (n, H, W), (n, H, W, C) or "
+            f"{path} holds {array.dtype} of shape {array.shape}; give uint8 images (n, H, W), (n, H, W, C) or "
             "(n, C, H, W), or features (n, d)."
         )
-    if given.ndim == 3:
-        return given[:, None]
-    if given.shape[1] <= MOST_CHANNELS:
-        return given
-    if given.shape[3] <= MOST_CHANNELS:
-        return given.transpose(0, 3, 1, 2)
+    if array.ndim == 3:
+        return array[:, None]
+    if array.shape[1] <= MOST_CHANNELS:
+        return array
+    if array.shape[3] <= MOST_CHANNELS:
+        return array.transpose(0, 3, 1, 2)
     raise InputError(
-        f"{path} holds images of shape {given.shape} in which neither the second nor the last axis can be the "
+        f"{path} holds images of shape {array.shape} in which neither the second nor the last axis can be the "
         f"channels; give at most {MOST_CHANNELS} of them."
     )
 
@@ -196,24 +196,24 @@ def _float32(rows: Array) -> NDArray[np.float32]:
     return features if features.flags.writeable else features.copy()
 
 
-def _labels(given: Array | None, n_items: int, path: Path) -> tuple[Tensor, tuple[str, ...]]:
-    if given is None:
+def _labels(array: Array | None, n_items: int, path: Path) -> tuple[Tensor, tuple[str, ...]]:
+    if array is None:
         return torch.full((n_items,), -1, dtype=torch.int64), ()
-    if given.shape != (n_items,):
-        raise InputError(f"{path} holds {n_items} items but labels of shape {given.shape}; give one label an item.")
-    if given.dtype.kind not in "iubU":
-        raise InputError(f"{path} holds labels of type {given.dtype}; give integers (-1 where unknown) or text.")
-    return number_labels(given if given.dtype.kind == "U" else given.astype(np.int64), path)
+    if array.shape != (n_items,):
+        raise InputError(f"{path} holds {n_items} items but labels of shape {array.shape}; give one label per item.")
+    if array.dtype.kind not in "iubU":
+        raise InputError(f"{path} holds labels of type {array.dtype}; give integers (-1 where unknown) or text.")
+    return number_labels(array if array.dtype.kind == "U" else array.astype(np.int64), path)
 
 
-def _ids(given: Array | None, n_items: int, path: Path) -> tuple[str, ...]:
-    if given is None:
+def _ids(array: Array | None, n_items: int, path: Path) -> tuple[str, ...]:
+    if array is None:
         return ()
-    if given.shape != (n_items,):
-        raise InputError(f"{path} holds {n_items} items but ids of shape {given.shape}; give one id an item.")
-    if given.dtype.kind not in "iuU":
-        raise InputError(f"{path} holds ids of type {given.dtype}; give integers or text.")
-    texts = pa.array([str(name) for name in given.tolist()], pa.string())
+    if array.shape != (n_items,):
+        raise InputError(f"{path} holds {n_items} items but ids of shape {array.shape}; give one id per item.")
+    if array.dtype.kind not in "iuU":
+        raise InputError(f"{path} holds ids of type {array.dtype}; give integers or text.")
+    texts = pa.array([str(name) for name in array.tolist()], pa.string())
     return tuple(own_ids(texts, path, "ids", "row {}".format).to_pylist())
 
 

@@ -19,7 +19,7 @@ WIDEST = 4 / 3  # proportions of a window
 
 @dataclass(frozen=True)
 class Augmentation:
-    """What is done at random to each image of a training batch: affine map, then crops, then flip.
+    """Random changes to each image of a training batch: an affine map, then crops, then a flip.
 
     Every image draws its own parameters from the generator, so the same generator state gives the same result. What
     comes into view from outside an image is 0. `dataclasses.asdict` gives the JSON form, `Augmentation(**values)` reads
@@ -199,7 +199,7 @@ def _scale_and_offset(mean: tuple[float, ...], std: tuple[float, ...], unit: flo
 # What augmentation is to images: a little noise on feature vectors, so that two views of an item differ.
 @dataclass(frozen=True)
 class Jitter:
-    """Gaussian noise on each feature, of so many times its standard deviation.
+    """Adds Gaussian noise to each feature, as a multiple of its standard deviation.
 
     >>> jitter = Jitter(0.1, std=(1.0, 100.0))
     >>> jitter(torch.zeros(2, 2), torch.Generator().manual_seed(0)).abs().max(0).values
@@ -224,7 +224,7 @@ Augment = Callable[[Tensor, torch.Generator], Tensor]
 
 @dataclass(frozen=True)
 class Strong:
-    """Every image draws its own contrast, brightness and square; all are tensor operations on the whole batch.
+    """Gives each image its own contrast, brightness and erased square, by tensor operations on the whole batch.
 
     >>> images = torch.full((2, 1, 8, 8), 200, dtype=torch.uint8)
     >>> changed = Strong(cutout=0.5)(images, torch.Generator().manual_seed(0))
@@ -271,7 +271,7 @@ Statistics = tuple[tuple[float, ...], tuple[float, ...]]
 
 
 def channel_statistics(images: Tensor) -> Statistics:
-    """Of uint8 images (n, C, H, W), for pixels scaled to [0, 1], exact; a channel of one value gets a deviation of 1.
+    """Mean and deviation of each channel of uint8 images (n, C, H, W), for pixels in [0, 1]; 1 for a constant channel.
 
     >>> channel_statistics(torch.tensor([0, 255], dtype=torch.uint8).reshape(2, 1, 1, 1))
     ((0.5,), (0.5,))
@@ -292,7 +292,7 @@ def channel_statistics(images: Tensor) -> Statistics:
 
 
 def column_statistics(features: Tensor) -> Statistics:
-    """Of features (n, d), in float64; a column of one value gets a deviation of 1.
+    """Mean and deviation of each column of features (n, d), in float64; a deviation of 1 for a constant column.
 
     >>> column_statistics(torch.tensor([[1.0, 7.0], [3.0, 7.0]]))
     ((2.0, 7.0), (1.0, 1.0))

@@ -28,7 +28,7 @@ class Layout:
     archive: str
     train: tuple[str, ...]
     test: tuple[str, ...]
-    class_names: str  # the text file that lists them, one a line
+    class_names: str  # the text file that lists them, one per line
     label_bytes: int  # the last of them is the class
     n_classes: int
     mean: tuple[float, ...]

@@ -42,13 +42,13 @@ def download_progress(name: str, console: Console) -> Iterator[Report]:
 
 
 def _plain_lines(name: str, console: Console) -> Report:
-    said = 0
+    shown = 0
 
     def report(done: int, total: int | None) -> None:
-        nonlocal said
+        nonlocal shown
         tenth = 10 * done // total if total else 0
-        if tenth != said:  # smaller than what was said when a download starts anew
-            said = tenth
+        if tenth != shown:  # smaller than what was said when a download starts again
+            shown = tenth
             if total:
                 console.print(f"{name}: {done / 1e6:.1f} of {total / 1e6:.1f} MB", soft_wrap=True, highlight=False)
 

@@ -21,7 +21,7 @@ from likewise.unknown import UNKNOWN
 
 @dataclass(frozen=True)
 class Items:
-    """A pile of items; every room takes its data in this form.
+    """Items in memory with their labels, class names and ids: the form in which every room takes its data.
 
     >>> pile = Items(torch.zeros(3, 1, 8, 8, dtype=torch.uint8), torch.tensor([0, 1, -1]), ("cat", "dog"))
     >>> len(pile), pile.n_classes
@@ -76,7 +76,7 @@ class DataSet:
 # Items a chunk at a time, and all chunks in one array.
 @dataclass(eq=False)
 class ItemStream:
-    """Items that are read while they are used, so that they need not fit into memory; gone through as often as wanted.
+    """Items that are read in chunks while they are used, as often as needed, so that they need not fit into memory.
 
     `len` is the number of items to expect, before any is left out; there is at least one chunk.
 

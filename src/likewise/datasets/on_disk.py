@@ -28,7 +28,7 @@ from likewise.storage.atomic_files import open_atomically
 
 # An array that stays in its .npy file, indexed as a tensor is.
 class ArrayOnDisk:
-    """`array[index]` reads these rows alone, as a tensor of its own; memory holds them, and not the whole.
+    """Rows of a file that are read when they are indexed: `array[index]` gives these rows alone, as a new tensor.
 
     What was read does not stay with this process; whether it stays in the machine's cache is up to the system. `n_rows`
     says how many rows count, where the last ones are empty.
@@ -123,7 +123,7 @@ ABOUT = b"likewise"  # the key of our own words in items.parquet
 
 
 def keep_on_disk(stream: ItemStream, folder: Path | str, stamp: str = "") -> Items:
-    """The items of a stream with their inputs in a folder, read a batch at a time; what else they are is in memory.
+    """Write the inputs of a stream to a folder, from which batches are read; all else about the items is in memory.
 
     The inputs are an `ArrayOnDisk`, which stands for the tensor: training and prediction give the same with it, to the
     bit. Where the folder holds items with this `stamp` already, they are not read again. Of several processes the first
@@ -160,12 +160,12 @@ def _write(stream: ItemStream, folder: Path, stamp: str) -> Iterator[bool]:
                 first = chunk
                 form = np.lib.format.header_data_from_array_1_0(rows) | {"shape": (len(stream), *rows.shape[1:])}
                 np.lib.format.write_array_header_1_0(file, form)
-                whole = file.tell() + len(stream) * rows[0].nbytes
+                size = file.tell() + len(stream) * rows[0].nbytes
             file.write(np.ascontiguousarray(rows).data)
             ids.extend(chunk.ids)
             labels.append(chunk.labels)
             yield True
-        file.truncate(whole)
+        file.truncate(size)
     assert first is not None
     about = {"stamp": stamp, "class_names": first.class_names, "columns": first.columns, "broken": stream.broken}
     columns: dict[str, Any] = {"label": torch.cat(labels).numpy()}

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 import reprlib
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
@@ -18,8 +17,9 @@ import pyarrow.parquet
 from numpy.typing import NDArray
 
 from likewise.errors import InputError, reading_as
+from likewise.storage.csv_records import BLOCK, records
+from likewise.storage.csv_records import refusal as csv_refusal
 
-BLOCK = 2**22  # bytes of a CSV file that are read at a time
 BUFFER = 2**16  # bytes of each column of a Parquet file that are read at a time
 SAMPLE = 100  # rows that are looked at to tell what the columns hold
 BOOLEANS = frozenset(("true", "True", "TRUE", "false", "False", "FALSE"))  # as Arrow knows them
@@ -70,19 +70,19 @@ class CsvRows:
 
     def __init__(self, path: Path) -> None:
         self.path = path
-        records = list(islice(self._records(), 1 + SAMPLE))
-        if not records:
+        first = list(islice(records(self.path), 1 + SAMPLE))
+        if not first:
             raise InputError(f"{path} is empty. Its first line must name the columns, such as id,width,height.")
-        self.header, names = records[0]
+        self.header, names = first[0]
         self.names = tuple(name.strip() for name in names)
         self._refuse_data_as_names()
-        sample = [values for _, values in records[1:] if len(values) == len(names)]
+        sample = [values for _, values in first[1:] if len(values) == len(names)]
         held = {name: [row[place] for row in sample if row[place].strip()] for place, name in enumerate(self.names)}
         self.booleans = {name for name, values in held.items() if _most(value in BOOLEANS for value in values)}
         self.texts = {name for name, values in held.items() if _most(map(_is_text, values))}
 
     def place(self, row: int) -> str:
-        line, _ = next(islice(self._records(), 1 + row, None))
+        line, _ = next(islice(records(self.path), 1 + row, None))
         return f"line {line}"
 
     def read_text(self, columns: Sequence[str]) -> tuple[int, dict[str, Any]]:
@@ -119,39 +119,17 @@ class CsvRows:
             ),
         }
 
-    def _records(self) -> Iterator[tuple[int, list[str]]]:
-        """The line on which each record begins, and its values: what Arrow does not tell, at the speed of Python."""
-        with self.path.open(encoding="utf-8-sig", errors="surrogateescape", newline="") as file:
-            reader = csv.reader(file, strict=True)
-            while True:
-                line = reader.line_num + 1
-                try:
-                    values = next(reader, None)
-                    "".join(values or ()).encode()
-                except UnicodeEncodeError as error:
-                    wrong = f"{self.path}, line {line}: this is not UTF-8 text"
-                    raise InputError(f"{wrong}. Give a CSV file that is saved as UTF-8.") from error
-                except csv.Error as error:
-                    wrong = f"{self.path}, line {line}: this is not sound CSV ({error})"
-                    raise InputError(f"{wrong}. Close each quotation mark, and double one inside a value.") from error
-                if values is None:
-                    return
-                if values:
-                    yield line, values
-
     def _first_refusal(self, columns: Sequence[str], otherwise: object) -> InputError:
         """What is wrong with the file, and on which line."""
         places = [(name, self.names.index(name)) for name in columns]
-        for line, values in islice(self._records(), 1, None):
-            where = f"{self.path}, line {line}"
+        for line, values in islice(records(self.path), 1, None):
             if len(values) != len(self.names):
-                wrong = f"{len(self.names)} columns, but {len(values)} value{'' if len(values) == 1 else 's'}"
-                return InputError(f"{where}: {wrong}. Give each column a value, separated by commas.")
+                break
             for name, place in places:
                 value = values[place]
                 if not (is_usable(value) or (name in self.booleans and value in BOOLEANS)):
-                    return refusal(where, name, value.strip() and value)
-        return InputError(f"{self.path} cannot be read as CSV ({otherwise}); write it again.")
+                    return refusal(f"{self.path}, line {line}", name, value.strip() and value)
+        return csv_refusal(self.path, len(self.names), ",", otherwise)
 
     def _refuse_data_as_names(self) -> None:
         """A file without names would lose its first row, and the numbers of all others would be off by one."""

@@ -1,12 +1,12 @@
 """One training step over many processes: the rank of each, its rows of a batch, and what is gathered and reduced."""
 
-from likewise.distributed.batch_norm import batch_norm_across_ranks
 from likewise.distributed.collectives import (
     Traffic,
     agreed,
     all_gather,
     all_reduce,
     barrier,
+    batch_norm_across_ranks,
     from_first,
     gather_batch,
     is_close,

@@ -119,11 +119,11 @@ def is_lost(error: BaseException) -> bool:
 
 @dataclass(frozen=True)
 class Share:
-    """Rows `start` to `stop` - 1 of a batch of `whole` rows."""
+    """Rows `start` to `stop` - 1 of a batch of `n_rows` rows."""
 
     start: int
     stop: int
-    whole: int
+    n_rows: int
     rank: int = 0
     size: int = 1
 
@@ -134,7 +134,7 @@ class Share:
     @property
     def is_part(self) -> bool:
         """Whether other ranks have other rows."""
-        return self.stop - self.start < self.whole
+        return self.stop - self.start < self.n_rows
 
     @property
     def salt(self) -> tuple[int, ...]:
@@ -171,7 +171,7 @@ _at_hand: ContextVar[Share | None] = ContextVar("share", default=None)
 
 @contextmanager
 def sharing(b: int) -> Iterator[Share]:
-    """Inside, a batch of b rows is at hand, of which this rank has its share; all ranks do the same things in here."""
+    """Inside, a batch of b rows is in use, of which this rank has its share; all ranks do the same things in here."""
     own = share(b)
     token = _at_hand.set(own)
     try:
@@ -181,5 +181,5 @@ def sharing(b: int) -> Iterator[Share]:
 
 
 def current_share(rows: int = 0) -> Share:
-    """The share that is at hand; outside of `sharing`, all of `rows` rows."""
+    """The share in use; outside of `sharing`, all of `rows` rows."""
     return _at_hand.get() or Share(0, rows, rows)

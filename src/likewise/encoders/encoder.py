@@ -20,7 +20,7 @@ from likewise.encoders.photos import VIEWS
 from likewise.encoders.pretrained import Precision, Pretrained
 from likewise.errors import InputError
 from likewise.storage.atomic_files import WriteError
-from likewise.training.precision import resolve_device
+from likewise.training.forward import resolve_device
 
 
 class Encoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):  # type: ignore[misc]

@@ -108,15 +108,15 @@ def with_weights(pretrained: Pretrained, weights: Weights) -> Pretrained:
 
 
 class _Lite0Front(nn.Module):
-    def __init__(self, whole: PhotoNetwork) -> None:
+    def __init__(self, photo_network: PhotoNetwork) -> None:
         super().__init__()
-        network = whole.network
+        network = photo_network.network
         assert isinstance(network, EfficientNetLite0)
-        self.whole, self.stem = whole, network.stem
+        self.photo_network, self.stem = photo_network, network.stem
         self.blocks = nn.Sequential(*list(network.blocks)[:-LITE0_BLOCKS])
 
     def forward(self, pixels: Tensor) -> Tensor:
-        out: Tensor = self.blocks(self.stem(pixels.float() * self.whole.scale - self.whole.shift))
+        out: Tensor = self.blocks(self.stem(pixels.float() * self.photo_network.scale - self.photo_network.shift))
         return out
 
 

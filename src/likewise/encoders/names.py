@@ -52,9 +52,9 @@ def load_pretrained(chosen: Chosen | Pretrained) -> Pretrained:
 def _by_name(name: str) -> Pretrained:
     kind, colon, rest = name.partition(":")
     size = None
-    if found := re.fullmatch(r"(.+)@([0-9]{1,4})", rest if colon else kind):
-        size = int(found[2])
-        kind, rest = (kind, found[1]) if colon else (found[1], rest)
+    if sized := re.fullmatch(r"(.+)@([0-9]{1,4})", rest if colon else kind):
+        size = int(sized[2])
+        kind, rest = (kind, sized[1]) if colon else (sized[1], rest)
     if colon and kind in KINDS and not rest:
         raise InputError(f"{name} names no model; give {kind}:{'FILE' if kind == 'onnx' else 'NAME'}.")
     if size is not None and (kind in (DRAWING_ENCODER, *TEXT_ENCODERS) or kind == "hf"):
@@ -69,29 +69,29 @@ def _by_name(name: str) -> Pretrained:
 
             return drawings.load()
         case "minilm", "":
-            from likewise.encoders import minilm
+            from likewise.encoders.text_encoders import load_minilm
 
-            return minilm.load()
+            return load_minilm()
         case "wordllama", "":
-            from likewise.encoders import wordllama
+            from likewise.encoders.text_encoders import load_wordllama
 
-            return wordllama.load()
+            return load_wordllama()
         case "timm", ":":
-            from likewise.encoders.photo_libraries import load_timm
+            from likewise.encoders.libraries import load_timm
 
             return load_timm(rest, size)
         case "torchvision", ":":
-            from likewise.encoders.photo_libraries import load_torchvision
+            from likewise.encoders.libraries import load_torchvision
 
             return load_torchvision(rest, size)
         case "open_clip", ":":
-            from likewise.encoders.photo_libraries import load_open_clip
+            from likewise.encoders.libraries import load_open_clip
 
             return load_open_clip(rest, size)
         case "hf", ":":
-            from likewise.encoders import hugging_face
+            from likewise.encoders.libraries import load_hugging_face
 
-            return hugging_face.load(rest)
+            return load_hugging_face(rest)
         case "onnx", ":":
             from likewise.encoders import onnx_model
 
@@ -126,9 +126,11 @@ def of_function(function: Function) -> Pretrained:
     name = getattr(function, "__qualname__", type(function).__name__)
 
     def compute(items: Sequence[Any], device: torch.device, precision: Precision) -> Tensor:
-        given = function(items)
+        outputs = function(items)
         try:
-            return torch.as_tensor(given if isinstance(given, Tensor) else np.asarray(given)).detach().float().cpu()
+            return (
+                torch.as_tensor(outputs if isinstance(outputs, Tensor) else np.asarray(outputs)).detach().float().cpu()
+            )
         except (TypeError, ValueError) as error:
             raise InputError(f"The encoder {name} gave no array of numbers ({error}); give one of (b, d).") from error
 

@@ -42,20 +42,20 @@ def load(file: str, size: int | None = None) -> Pretrained:
         session = onnxruntime.InferenceSession(content, options, providers=["CPUExecutionProvider"])
         if not session.get_inputs():
             raise ValueError("it has no input")
-        given = session.get_inputs()[0]
+        node = session.get_inputs()[0]
     except Exception as error:  # their errors have no other class in common
         raise InputError(f"{path} cannot be run as ONNX ({_reason(error)}); export the network again.") from error
     if len(session.get_inputs()) != 1:
         names = ", ".join(one.name for one in session.get_inputs())
         raise InputError(f"{path} has the inputs {names}; give a network with one, photos or strings.")
-    if given.shape and isinstance(given.shape[0], int):
+    if node.shape and isinstance(node.shape[0], int):
         raise InputError(
-            f"{path} takes batches of {given.shape[0]} alone; export the network again with a dynamic batch size."
+            f"{path} takes batches of {node.shape[0]} alone; export the network again with a dynamic batch size."
         )
 
     def run(items: NDArray[Any]) -> Tensor:
         try:
-            out = session.run(None, {given.name: items})[0]
+            out = session.run(None, {node.name: items})[0]
             return torch.from_numpy(np.asarray(out, dtype=np.float32)).flatten(1)
         except Exception as error:
             raise InputError(f"{path} cannot be run on a batch of {len(items)} ({_reason(error)}).") from error
@@ -65,7 +65,7 @@ def load(file: str, size: int | None = None) -> Pretrained:
         "version": package_version("onnxruntime"),
         "sha256": hashlib.sha256(content).hexdigest(),
     }
-    if given.type == "tensor(string)" and len(given.shape) == 1:
+    if node.type == "tensor(string)" and len(node.shape) == 1:
         width = checked_width(name, run(np.array(["text"], dtype=object)))
         return Pretrained(
             **shared,
@@ -76,21 +76,21 @@ def load(file: str, size: int | None = None) -> Pretrained:
             compute=lambda texts, device, precision: run(np.array(list(texts), dtype=object)),
         )
     kinds = {"tensor(float)": np.float32, "tensor(uint8)": np.uint8}
-    fits = given.type in kinds and len(given.shape) == 4
-    if not fits or (isinstance(given.shape[1], int) and given.shape[1] != 3):
+    fits = node.type in kinds and len(node.shape) == 4
+    if not fits or (isinstance(node.shape[1], int) and node.shape[1] != 3):
         raise InputError(
-            f"{path} takes {given.type} of shape {given.shape}; give a network of photos, float or uint8 "
+            f"{path} takes {node.type} of shape {node.shape}; give a network of photos, float or uint8 "
             "(batch, 3, height, width), or of strings (batch,)."
         )
-    sides = {side for side in given.shape[2:] if isinstance(side, int)}
+    sides = {side for side in node.shape[2:] if isinstance(side, int)}
     if len(sides) > 1 or (size and sides - {size}):
-        raise InputError(f"{path} takes photos of {given.shape[2:]} pixels; give a network of squares of that size.")
-    form = _form(session, path, size or next(iter(sides), SIZE), kinds[given.type] is np.uint8)
+        raise InputError(f"{path} takes photos of {node.shape[2:]} pixels; give a network of squares of that size.")
+    form = _form(session, path, size or next(iter(sides), SIZE), kinds[node.type] is np.uint8)
     mean, std = (np.array(values, np.float32).reshape(1, 3, 1, 1) for values in (form.mean, form.std))
 
     def compute(prepared: Sequence[NDArray[np.uint8]], device: torch.device, precision: Precision) -> Tensor:
         pixels = np.stack(prepared)
-        return run(pixels if given.type == "tensor(uint8)" else (pixels / np.float32(255) - mean) / std)
+        return run(pixels if node.type == "tensor(uint8)" else (pixels / np.float32(255) - mean) / std)
 
     width = checked_width(
         name, compute([np.zeros((3, form.size, form.size), np.uint8)], torch.device("cpu"), "float32")

@@ -101,7 +101,7 @@ def package(module: str, encoder: str, install: str) -> Any:
     except Exception as error:  # packages raise whatever they meet: ImportError, RuntimeError, OSError, ...
         reason = (str(error) or type(error).__name__).splitlines()[0]
         raise InputError(
-            f"The encoder {encoder} needs the package {module}, which cannot be imported ({reason}); install it anew."
+            f"The encoder {encoder} needs the package {module}, which cannot be imported ({reason}); reinstall it."
         ) from error
 
 

@@ -99,4 +99,4 @@ def _tokenizer(name: str, path: Path) -> Any:
     try:
         return tokenizers.Tokenizer.from_file(str(path))
     except Exception as error:  # which is what the package raises
-        raise InputError(f"{path} cannot be read as a tokenizer ({error}); install its package anew.") from error
+        raise InputError(f"{path} cannot be read as a tokenizer ({error}); reinstall its package.") from error

@@ -207,7 +207,7 @@ def fine_tune_encoder(
 ) -> tuple[Learned, Tensor | None]:
     """What was learned, with the classifier of the fine-tuned encoder in it, and the features that this one gives.
 
-    Where held-out answers speak against it, all is as it was, and there are no new features.
+    Where it does worse on held-out answers, nothing changes, and there are no new features.
     """
     encoder = encoder_again(model)
     assert encoder is not None
@@ -225,7 +225,7 @@ def fine_tune_encoder(
         task.held_out,
         settings,
         epochs=model.epochs,
-        flip=learned.flip,
+        noise=learned.noise,
         rates=None if judgement is None else judgement.rates,
         run=run,
         config={"items": items_checksum(inputs), "encoder": encoder.facts["sha256"]},

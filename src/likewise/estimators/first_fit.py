@@ -13,7 +13,7 @@ from torch import Tensor
 
 from likewise.clustering.constraints import read_constraints
 from likewise.clustering.counting import count_classes, items_to_count
-from likewise.clustering.joining import Odds
+from likewise.clustering.linkage import Odds
 from likewise.distributed import from_first
 from likewise.errors import InputError
 from likewise.estimators.encoding import encode_views_to_fit, fine_tune_encoder
@@ -23,16 +23,16 @@ from likewise.estimators.naming import match_names, outputs_in_use
 from likewise.estimators.task import Task, checksum, item_weights, items_checksum, make_task, weighted_answers
 from likewise.estimators.wrong_answers import (
     Verdict,
-    flip_of,
     is_by_annotator,
     judge_all,
+    noise_rate,
     rates_of,
     share_wrong,
     turns_of,
 )
 from likewise.evaluation import NumberOfClasses
 from likewise.pairs import LargeAnswers, Pairs
-from likewise.training import Pile, Settings, learn_answers
+from likewise.training import NetworkInputs, Settings, learn_answers
 from likewise.training.grouping import agglomerated, among, spaces_of
 from likewise.training.turns import calibrated
 
@@ -62,7 +62,7 @@ def estimate_n_classes(inputs: Tensor, form: InputForm, answers: Pairs, seed: in
 
     def count() -> dict[str, int]:
         rows, odds = items_to_count(Odds.of(read_constraints(answers, len(inputs))), seed)
-        spaces = spaces_of(Pile(inputs, form.mean, form.std), rows)
+        spaces = spaces_of(NetworkInputs(inputs, form.mean, form.std), rows)
         if len(answers.annotators) > 1:
             nothing = Odds(len(rows), np.empty((0, 2), dtype=np.int64), np.empty(0))
             n_groups = count_classes(spaces, nothing, seed).estimate
@@ -79,7 +79,7 @@ def fit_first(
     answers: Pairs | LargeAnswers | None,
     sample_weight: ArrayLike | None,
     classes: NDArray[Any] | None,  # all there will be; None: those of the labels
-    X: Any,  # as it was given, which `fine_tune` encodes anew
+    X: Any,  # as it was given, which `fine_tune` encodes again
 ) -> None:
     model.input_form_ = InputForm.of(inputs, bool(model.unit_length))
     everything = labels if classes is None else classes
@@ -141,7 +141,7 @@ def _learn(
         seed=seed,
     )
     run = None if model.run is None else Path(model.run)
-    pile = Pile(
+    pile = NetworkInputs(
         inputs, form.mean, form.std, form.augmentation(model.augment), encode_views_to_fit(model, X, model.views)
     )
     learned = learn_answers(
@@ -156,7 +156,7 @@ def _learn(
         raw_answers=task.raw_answers,
         starts=model.starts,
         unlabelled=bool(model.unlabelled) and answered,
-        flip=flip_of(model.noise) if answered else 0.0,
+        noise=noise_rate(model.noise) if answered else 0.0,
         turns=turns_of(model.noise) if isinstance(answers, Pairs) else None,
         run=run,
         config=None if run is None else _config(model, inputs, task),
@@ -176,14 +176,14 @@ def _learn(
     logits = pile.logits(learned.network)
     verdict = Verdict(None, None)
     if isinstance(answers, Pairs) and is_by_annotator(model.noise):
-        given, unary = weighted_answers(answers, sample_weight), logits.numpy().astype(np.float64)
-        verdict = judge_all(unary, given, task.held_out, model.noise, grouped=learned.grouped)
+        weighted, unary = weighted_answers(answers, sample_weight), logits.numpy().astype(np.float64)
+        verdict = judge_all(unary, weighted, task.held_out, model.noise, grouped=learned.grouped)
     model._set_verdict(verdict)
     if answered:
-        rates = rates_of(verdict, learned.flip, task.held_out)
+        rates = rates_of(verdict, learned.noise, task.held_out)
         model.network_ = calibrated(learned.network, pile, task.held_out, rates)
     model.confusion_ = learned.confusion
-    model.noise_ = learned.flip if verdict.posterior is None else share_wrong(verdict, task.noisy)
+    model.noise_ = learned.noise if verdict.posterior is None else share_wrong(verdict, task.noisy)
     return inputs, logits.argmax(1).numpy()
 
 

@@ -16,7 +16,7 @@ from torch import Tensor, nn
 
 from likewise.clustering.anchors import Grouped, group_around, judge_geometries
 from likewise.clustering.constraints import read_constraints
-from likewise.clustering.joining import Odds
+from likewise.clustering.linkage import Odds
 from likewise.clustering.resolution import count_with_known
 from likewise.errors import InputError
 from likewise.estimators.held_out_classes import sample_of_each_class
@@ -24,7 +24,7 @@ from likewise.estimators.similarity_network import SimilarityNetwork
 from likewise.estimators.spectral_rounds import Learning, run_config
 from likewise.evaluation import NumberOfClasses, Trust, known_share, trust
 from likewise.pairs import Pairs
-from likewise.training import EmbeddedPile, prototype_classifier
+from likewise.training import EmbeddedItems, prototype_classifier
 from likewise.training.grouping import among, items_to_look_at
 from likewise.training.metric import fit_metric
 
@@ -153,7 +153,7 @@ def _held_out_embedding(similarity: SimilarityNetwork, out: Ints) -> NDArray[np.
 
 
 def _teach(
-    seen: EmbeddedPile,
+    seen: EmbeddedItems,
     looked: Ints,
     inputs: Tensor,
     known: Tensor,
@@ -164,7 +164,7 @@ def _teach(
 ) -> tuple[nn.Module, list[dict[str, float]]]:
     """The network that starts from the clusters' prototypes and learns how far the candidates agree."""
     partition = torch.from_numpy(grouped.posterior.argmax(1))
-    part = EmbeddedPile(seen.module, seen.features[:, torch.from_numpy(looked)])
+    part = EmbeddedItems(seen.module, seen.features[:, torch.from_numpy(looked)])
     network = prototype_classifier(part, partition, n_outputs)
     if not learning.epochs:
         return network, []

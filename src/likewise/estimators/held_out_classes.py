@@ -12,7 +12,7 @@ from sklearn.utils.validation import column_or_1d
 from likewise.errors import InputError
 from likewise.evaluation import Calibration, PairQuality, calibration, pair_quality, platt
 from likewise.networks import SimilarityModule
-from likewise.training import EmbeddedPile
+from likewise.training import EmbeddedItems
 
 Whole = NDArray[np.int64]
 
@@ -139,7 +139,7 @@ def sample_of_each_class(codes: Whole, most: int, seed: int) -> Whole:
     return np.sort(order[np.argsort(within[order], kind="stable")][:most])
 
 
-def calibrate(module: SimilarityModule, seen: EmbeddedPile, codes: Whole) -> tuple[PairQuality, Calibration]:
+def calibrate(module: SimilarityModule, seen: EmbeddedItems, codes: Whole) -> tuple[PairQuality, Calibration]:
     """Make what a module says of pairs probabilities, by items that it has not learned from, and measure them."""
     same = codes[:, None] == codes
     above = np.triu_indices(len(same), 1)

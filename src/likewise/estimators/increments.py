@@ -30,7 +30,7 @@ from likewise.estimators.task import (
 from likewise.estimators.wrong_answers import rates_for
 from likewise.pairs import Pairs, evidence
 from likewise.supervision import AnswerKnowledge, EvidenceKnowledge, answers_objective, named_objective
-from likewise.training import Objective, Pile, Settings, train
+from likewise.training import NetworkInputs, Objective, Settings, train
 from likewise.training.orders import IncrementOrder
 
 if TYPE_CHECKING:
@@ -177,7 +177,7 @@ def learn_new(model: PairClassifier, new: Examples, seed: int) -> list[dict[str,
         if is_evidence(model):
             objective = answers_objective(EvidenceKnowledge(pairs))
         else:
-            objective = answers_objective(AnswerKnowledge(pairs, implied=not noisy), flip=model.noise_)
+            objective = answers_objective(AnswerKnowledge(pairs, implied=not noisy), noise=model.noise_)
     is_new = index[:, 0] >= len(joint.inputs) - len(new.inputs)
     if not is_new.any():
         raise InputError("All new answers contradict earlier ones; correct them, or let noise be learned.")
@@ -197,7 +197,7 @@ def learn_new(model: PairClassifier, new: Examples, seed: int) -> list[dict[str,
         "said": _checksum(joint.targets),
     }
     weights = checksum(*(value.float().cpu().numpy() for value in network.state_dict().values()))
-    pile = Pile(joint.inputs, form.mean, form.std, form.augmentation(model.augment))
+    pile = NetworkInputs(joint.inputs, form.mean, form.std, form.augmentation(model.augment))
     new_rows, old_rows = torch.from_numpy(index[is_new]), torch.from_numpy(index[~is_new])
     order = IncrementOrder(new_rows, old_rows, settings.batch_size, seed=seed)
     result = train(

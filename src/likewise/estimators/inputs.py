@@ -129,12 +129,12 @@ def pairwise_matrix(similarity: Any, X: Any, rows: NDArray[np.int64]) -> NDArray
     if callable(similarity):
         matrix = _ask(similarity, X, rows)
     else:
-        whole = np.asarray(similarity)
-        if whole.shape != (len(X), len(X)) or whole.dtype.kind not in "fbiu":
+        similarities = np.asarray(similarity)
+        if similarities.shape != (len(X), len(X)) or similarities.dtype.kind not in "fbiu":
             raise InputError(
-                f"A similarity matrix of {len(X)} items must be ({len(X)}, {len(X)}) numbers, got {whole.shape}."
+                f"A similarity matrix of {len(X)} items must be ({len(X)}, {len(X)}) numbers, got {similarities.shape}."
             )
-        matrix = whole[np.ix_(rows, rows)].astype(np.float32)
+        matrix = similarities[np.ix_(rows, rows)].astype(np.float32)
     _check(matrix, "The similarity matrix")
     matrix = ((matrix + matrix.T) / 2).astype(np.float32)
     np.fill_diagonal(matrix, 1)

@@ -128,7 +128,7 @@ class NetworkClassifier(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Class
         return of_unit_length(inputs) if unit_length else inputs
 
     def _rows(self, X: Any) -> Any:
-        """X as answers speak of it: paths and the index of a DataFrame are ids, but a list of texts has row numbers."""
+        """X as answers refer to it: paths and the index of a DataFrame are ids, but a list of texts has row numbers."""
         texts = self.encoder_ is not None and self.encoder_["takes"] == "texts"
         return len(X) if texts and not hasattr(X, "iloc") else X
 

@@ -171,7 +171,7 @@ def probabilities_of(
     if logits.ndim != 2 or not all(0 <= output < logits.shape[1] for output in outputs):
         raise InputError(f"The network's logits have shape {tuple(logits.shape)}, which has no outputs {outputs}.")
     if not logits.isfinite().all():
-        raise InputError("The network's own logits are not finite, so there is nothing to export; train it anew.")
+        raise InputError("The network's own logits are not finite, so there is nothing to export; train it again.")
     return logits[:, outputs].softmax(1)
 
 

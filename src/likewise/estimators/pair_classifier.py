@@ -43,7 +43,7 @@ class PairClassifier(NetworkClassifier):
     network : a name from `likewise.networks.NAMES`, an nn.Module with n_classes outputs (it is copied), or a function
         (n_classes, input_shape) -> nn.Module. By default LeNet for images, an MLP for features, and a
         linear network with an encoder, and for embeddings (100 numbers or more, and fewer than ten items for each).
-        The first start has the weights of an nn.Module, which may be pretrained; each later one keeps them but for a
+        The first start has the weights of an nn.Module, which may be pretrained; each later one keeps them except for a
         new last layer.
     epochs : number of epochs of each stage; by default chosen from the number of answers, 400 steps or more.
     group_first : whether to begin with groups of the items, on which geometry and answers agree. The network is taught
@@ -64,7 +64,7 @@ class PairClassifier(NetworkClassifier):
         `likewise.encoders.load_encoder`), an nn.Module, a function of a list of items, or "none". "auto" has one for
         photos, images whose shorter side is above 64 pixels, where no network is named. It is remembered and saved.
     fine_tune : whether the last blocks of the encoder learn too, at a low rate, after the classifier. The outcome is
-        dropped where held-out answers speak against it, and else saved with the model. X must be the items themselves.
+        dropped if it does worse on held-out answers, otherwise saved with the model. X must be the items themselves.
     views : of each photo, how many augmented views (flipped, cropped elsewhere) are encoded too, up to 9; the second
         stage then sees any of them in the place of the photo. X must be the photos themselves.
     augment : "auto" (gentle shifts and turns of images, slight noise on features), None, or an `Augmentation`.
@@ -188,7 +188,7 @@ class PairClassifier(NetworkClassifier):
         them, or made of paths. Answers may also stand in y, as `pairs.target(len(X))`, so that they follow a split.
         Answers of several annotators count by each one's rates; where `noise` knows none, they are merged.
         X may be an `ArrayOnDisk`, and the answers `LargeAnswers`, where they do not fit into memory.
-        `sample_weight` has one value an answer or, with y alone, an item. y also gives the outputs their names; where
+        `sample_weight` has one value per answer or, with y alone, per item. y also gives the outputs their names; where
         there are answers beside it, that is all it does.
         """
         self._check_parameters()

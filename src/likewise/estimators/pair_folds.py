@@ -77,7 +77,7 @@ def agreement(estimator: Any, X: Any, y: Pairs | PairTarget) -> float:
 
 
 def balanced_agreement(estimator: Any, X: Any, y: Pairs | PairTarget) -> float:
-    """The mean of the shares among the answers "same" and among those "different", which are mostly more.
+    """The mean of the shares among the answers "same" and among the answers "different", which are usually more.
 
     A classifier that finds everything different has 0.5. NaN where the answers are of one kind.
 

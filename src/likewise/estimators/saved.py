@@ -167,13 +167,15 @@ def with_parameters(
     kind: type[Any], record: dict[str, Any], network: OwnNetwork | None, path: Path, remedy: str
 ) -> Any:
     """The estimator, not yet fitted, as it was made."""
-    given = checked_parameters(kind, record, path, remedy)
-    return kind(**given, network=network if record["network"] == OWN else record["network"])
+    parameters = checked_parameters(kind, record, path, remedy)
+    return kind(**parameters, network=network if record["network"] == OWN else record["network"])
 
 
 def checked_parameters(kind: type[Any], record: dict[str, Any], path: Path, remedy: str) -> dict[str, Any]:
     """The parameters in a record, if they are the estimator's."""
-    defaults = {name: given.default for name, given in inspect.signature(kind).parameters.items() if name != "network"}
+    defaults = {
+        name: parameters.default for name, parameters in inspect.signature(kind).parameters.items() if name != "network"
+    }
     unknown = next((name for name in record["parameters"] if name not in defaults), None)
     if unknown is not None:
         raise InputError(f"{path}: {kind.__name__} has no parameter {unknown!r} that is saved; {remedy}.")
@@ -185,7 +187,7 @@ def checked_parameters(kind: type[Any], record: dict[str, Any], path: Path, reme
 
 
 def read_weights(path: Path, digest: str, record: str, remedy: str) -> dict[str, Tensor]:
-    """The tensors of a safetensors file that is the one its record speaks of."""
+    """The tensors of a safetensors file that is the one its record names."""
     if not path.is_file():
         raise InputError(f"{path} is missing; {remedy}.")
     content = path.read_bytes()

@@ -26,7 +26,7 @@ from likewise.estimators.starting_network import Network
 from likewise.estimators.task import checksum, items_checksum
 from likewise.storage.records import Form
 from likewise.supervision.semi import Method, find_method, usual_epsilon
-from likewise.training import LEAST_STEPS, Augment, Evaluate, OnEpoch, Pile, Settings, learn_few_labels
+from likewise.training import LEAST_STEPS, Augment, Evaluate, NetworkInputs, OnEpoch, Settings, learn_few_labels
 from likewise.training.settings import Precision
 from likewise.unknown import UNKNOWN
 
@@ -51,15 +51,15 @@ def read_partial_labels(y: ArrayLike | None, n_items: int, n_classes: int | None
             "SemiSupervisedClassifier requires y to be passed, but the target y is None; give the label of each item, "
             "and -1 where there is none."
         )
-    given = column_or_1d(y, warn=True)
-    if given.dtype.kind not in "OU":
-        assert_all_finite(given, input_name="y")
-    if len(given) != n_items:
-        raise InputError(f"X has {n_items} items and y {len(given)}; give one label an item, -1 where there is none.")
-    known = is_labelled(given)
+    column = column_or_1d(y, warn=True)
+    if column.dtype.kind not in "OU":
+        assert_all_finite(column, input_name="y")
+    if len(column) != n_items:
+        raise InputError(f"X has {n_items} items and y {len(column)}; give one label per item, -1 where there is none.")
+    known = is_labelled(column)
     if not known.any():
         raise InputError("y holds no label, all of it is -1; label at least two items, of different classes.")
-    labels = np.array(given[known].tolist()) if given.dtype.kind == "O" else given[known]
+    labels = np.array(column[known].tolist()) if column.dtype.kind == "O" else column[known]
     check_classification_targets(labels)
     classes, places = np.unique(labels, return_inverse=True)
     if len(classes) < 2:
@@ -86,13 +86,13 @@ def hold_out_labels(codes: NDArray[np.int64], share: float, seed: int) -> NDArra
     return np.sort(free[: int(share * len(order))])
 
 
-def is_labelled(given: NDArray[Any]) -> NDArray[np.bool_]:
+def is_labelled(column: NDArray[Any]) -> NDArray[np.bool_]:
     """(n,) Which entries are labels."""
-    if given.dtype.kind == "U":
-        return ~np.isin(np.char.strip(given), NO_LABEL)
-    if given.dtype.kind == "O":
-        return np.array([not _is_missing(value) for value in given], dtype=np.bool_)
-    return ~np.isin(given, UNKNOWN)
+    if column.dtype.kind == "U":
+        return ~np.isin(np.char.strip(column), NO_LABEL)
+    if column.dtype.kind == "O":
+        return np.array([not _is_missing(value) for value in column], dtype=np.bool_)
+    return ~np.isin(column, UNKNOWN)
 
 
 def _is_missing(value: object) -> bool:
@@ -110,7 +110,7 @@ class SemiSupervisedClassifier(NetworkClassifier):
         "pseudo-mcl+". All of them begin with the network that the labels alone give.
     n_classes : how many classes there are, to be told when a class has no label; by default those of y. A class without
         a label, if items fall in it, is called by the next number, or "output 3" where labels are text.
-    network : a name from `likewise.networks.NAMES`, an nn.Module with an output a class (it is copied), or a function
+    network : a name from `likewise.networks.NAMES`, an nn.Module with one output per class (copied), or a function
         (n_classes, input_shape) -> nn.Module. By default LeNet for images, an MLP for features, and
         a linear network with an encoder.
     epochs : of each of the two stages; by default about 640 steps, and at least 10 epochs.
@@ -208,7 +208,7 @@ class SemiSupervisedClassifier(NetworkClassifier):
         method = self._method_for(method, labels)
         self.method_ = method.name
         views = encode_views_to_fit(self, X, self.views)
-        pile = Pile(inputs, form.mean, form.std, form.augmentation(self.augment), views)
+        pile = NetworkInputs(inputs, form.mean, form.std, form.augmentation(self.augment), views)
         epsilon = usual_epsilon(math.prod(form.shape)) if self.epsilon is None else self.epsilon
         learned = learn_few_labels(
             self._starting_network(inputs, seed),
@@ -269,7 +269,7 @@ class SemiSupervisedClassifier(NetworkClassifier):
             seed=seed,
         )
 
-    def _held_out_scores(self, pile: Pile, labels: PartialLabels) -> Evaluate:
+    def _held_out_scores(self, pile: NetworkInputs, labels: PartialLabels) -> Evaluate:
         held_out, truth = self.held_out_, torch.from_numpy(labels.codes[self.held_out_])
 
         def evaluate(network: nn.Module, _: np.ndarray) -> dict[str, float]:

@@ -42,11 +42,11 @@ from likewise.networks import CosineHead, SimilarityModule, build
 from likewise.supervision import diffusion_rows
 from likewise.training import (
     Augment,
-    EmbeddedPile,
+    EmbeddedItems,
+    NetworkInputs,
     OnEpoch,
-    Pile,
     Settings,
-    embed_pile,
+    embed_items,
     quarter_turns,
     train_similarity,
 )
@@ -218,23 +218,23 @@ class SimilarityNetwork(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseE
         """The embeddings that are compared, (n, d), of length 1; the backbone's features with the head "pairs"."""
         return np.asarray(self.embed_items(self.inputs_of(X)).embedding.numpy())
 
-    def embed_items(self, inputs: Tensor, module: SimilarityModule | None = None) -> EmbeddedPile:
+    def embed_items(self, inputs: Tensor, module: SimilarityModule | None = None) -> EmbeddedItems:
         """What this network sees in a pile of items, given as a tensor; or what a `module` that came of it does."""
         check_is_fitted(self)
         adapt = self.adapt and len(inputs) >= ENOUGH_TO_ADAPT
         views = 1 if self.metric_ else max(1, self.views)  # a view of a vector is the vector and noise
-        return embed_pile(module or self.module_, self.pile(inputs).with_gentler_views(), views=views, adapt=adapt)
+        return embed_items(module or self.module_, self.pile(inputs).with_gentler_views(), views=views, adapt=adapt)
 
     def inputs_of(self, X: Any) -> Tensor:
         """Items as one tensor, through the encoder it was fitted with."""
         return self._inputs(X, reset=False)
 
-    def pile(self, inputs: Tensor) -> Pile:
+    def pile(self, inputs: Tensor) -> NetworkInputs:
         """Items as this network is used to seeing them in training."""
         form = self.input_form_
         strong = STRONG if self.augment == "auto" and form.images else self.augment
         inputs = of_unit_length(form.check(inputs)) if form.unit_length else form.check(inputs)
-        return Pile(inputs, form.mean, form.std, form.augmentation(strong))
+        return NetworkInputs(inputs, form.mean, form.std, form.augmentation(strong))
 
     def save(self, folder: Path | str) -> None:
         """Write the network to a folder, as JSON and safetensors."""

@@ -1,7 +1,7 @@
 """Classes of a pile by a similarity from scratch: cluster, learn what the clusterings agree on, and cluster again.
 
 Spectral clustering gives a best partition and eight opinions on it. The classifier starts from the similarity's
-backbone and the partition's prototypes, and learns with MCL how far the opinions agree. What it sees is clustered anew.
+backbone and the partition's prototypes, and learns with MCL how far the opinions agree. Its view is clustered again.
 """
 
 from __future__ import annotations
@@ -21,7 +21,14 @@ from likewise.estimators.task import checksum
 from likewise.evaluation import NumberOfClasses, Trust, joining_costs, number_by_silhouette, trust
 from likewise.networks import CosineHead
 from likewise.supervision import cosine_affinity, diffusion_rows, spectral_opinions, spectral_partition
-from likewise.training import EmbeddedPile, OnEpoch, Settings, learn_consensus, mean_probabilities, prototype_classifier
+from likewise.training import (
+    EmbeddedItems,
+    OnEpoch,
+    Settings,
+    learn_consensus,
+    mean_probabilities,
+    prototype_classifier,
+)
 
 ROUNDS = 2
 WIDTHS = (0.3, 0.15)  # of the kernel on cosines; the best partition is from the first, opinions are from both
@@ -110,7 +117,7 @@ def run_config(inputs: Tensor, similarity: SimilarityNetwork) -> dict[str, objec
     return {"items": checksum(inputs.numpy()), "similarity": checksum(*weights)}
 
 
-def _partitions(seen: EmbeddedPile, rows: NDArray[np.int64], k: int, seed: int) -> tuple[Tensor, Tensor]:
+def _partitions(seen: EmbeddedItems, rows: NDArray[np.int64], k: int, seed: int) -> tuple[Tensor, Tensor]:
     """The best partition of all items (n,), and several opinions (n, R) on it."""
     z = seen.embedding.numpy()
     if isinstance(seen.module.head, CosineHead):

@@ -66,7 +66,7 @@ def make_own(chosen: OwnNetwork, n_outputs: int, shape: tuple[int, ...]) -> nn.M
 
 
 def _check(network: nn.Module, n_outputs: int, shape: tuple[int, ...], logits: Callable[[nn.Module], Tensor]) -> Any:
-    """Refuse a network that cannot take the items or has other outputs; gives the last layer that can be drawn anew."""
+    """Refuse a network that cannot take the items or has other outputs; gives the last layer, to be drawn again."""
     layers: list[Any] = []
     hooks = [
         layer.register_forward_hook(lambda layer, *_: layers.append(layer))

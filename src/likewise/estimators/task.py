@@ -18,7 +18,7 @@ from likewise.distributed import from_first
 from likewise.errors import InputError
 from likewise.estimators.wrong_answers import Noise, is_by_annotator
 from likewise.pairs import Ids, LargeAnswers, Pairs, PairTarget, answers_about
-from likewise.pairs.random_numbers import without_random_numbers
+from likewise.pairs.annotators import without_random_numbers
 from likewise.storage.records import fingerprint
 from likewise.supervision import AnswerKnowledge, ClosureKnowledge, EvidenceKnowledge, Known, LabelKnowledge
 from likewise.training import hold_out
@@ -65,7 +65,7 @@ def _labels(y: ArrayLike, n_items: int) -> NDArray[Any]:
     assert_all_finite(labels, input_name="y")
     check_classification_targets(labels)
     if len(labels) != n_items:
-        raise InputError(f"X has {n_items} items and y {len(labels)}; give one label an item.")
+        raise InputError(f"X has {n_items} items and y {len(labels)}; give one label per item.")
     return np.asarray(labels)
 
 

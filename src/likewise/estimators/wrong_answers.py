@@ -71,7 +71,7 @@ def turns_of(noise: Noise) -> Turns | None:
     return modes.get(noise)
 
 
-def flip_of(noise: Noise) -> float | None:
+def noise_rate(noise: Noise) -> float | None:
     """The one rate of wrong answers; None: it is learned."""
     if noise in ("learn", "confusion"):
         return None
@@ -110,11 +110,11 @@ def judge_all(
     return Verdict(posterior, credible_facts(posterior))
 
 
-def rates_of(verdict: Verdict, flip: float, pairs: Pairs) -> ErrorRates:
+def rates_of(verdict: Verdict, noise: float, pairs: Pairs) -> ErrorRates:
     """Of the annotators of some of the answers judged; where none were judged, the one rate of all, or nearly 0."""
     if verdict.posterior is not None:
         return rates_for(verdict.facts, pairs)
-    one = np.full(max(len(pairs.annotators), 1), max(flip, LEAST_WRONG))
+    one = np.full(max(len(pairs.annotators), 1), max(noise, LEAST_WRONG))
     return ErrorRates(one, one)
 
 

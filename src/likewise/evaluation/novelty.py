@@ -35,7 +35,7 @@ BLOCK = 2000  # items whose cosines are in memory at once
 
 @dataclass(frozen=True)
 class Novelty:
-    """P(new) from s, and how well it told left-out classes from the others (AUROC).
+    """The probability that an item is of a new class, from its nearness s; `auroc` says how well s tells them apart.
 
     >>> Novelty(slope=2.0, offset=5.0, auroc=0.9).probability(np.array([0.0, 0.99]), prior=0.5).round(2).tolist()
     [0.99, 0.01]
@@ -98,7 +98,7 @@ def _leaving_out_itself(z: Floats) -> Iterator[Floats]:
 
 
 def nearness(z: Floats, known: Floats) -> Floats:
-    """s (n,) of items z (n, d) beside known ones (m, d), all of length 1.
+    """The nearness s (n,) of items z (n, d) to known ones (m, d), all of length 1.
 
     >>> nearness(np.eye(2), np.array([[1.0, 0.0]]))
     array([1., 0.])

@@ -37,7 +37,7 @@ def n_dominant(outputs: ArrayLike, n_outputs: int) -> int:
 
 @dataclass(frozen=True)
 class NumberOfClasses:
-    """An estimate, and the interval that the deviations on known classes give it.
+    """The estimated number of classes, with an interval from the deviations on known classes.
 
     >>> NumberOfClasses(estimate=5, low=4, high=7)
     NumberOfClasses(estimate=5, low=4, high=7)

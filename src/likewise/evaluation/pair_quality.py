@@ -16,7 +16,7 @@ from likewise.evaluation.calibration import as_shares, calibration
 
 @dataclass(frozen=True)
 class PairQuality:
-    """A share of nothing is NaN.
+    """How good predicted similarities are on pairs whose truth is known; a share of nothing is NaN.
 
     >>> from likewise.evaluation import pair_quality
     >>> pair_quality([0.9, 0.8, 0.3], [1, 0, 0]).same_precision
@@ -33,7 +33,7 @@ class PairQuality:
 
 
 def pair_quality(similarity: ArrayLike, same: ArrayLike) -> PairQuality:
-    """Judge probabilities of "same" (m,) by the truth (m,); what is above 0.5 is said to be the same.
+    """Compare probabilities of "same" (m,) with the truth (m,); above 0.5 counts as same.
 
     >>> pair_quality([0.9, 0.8, 0.3, 0.2], [1, 0, 1, 0])
     PairQuality(n_same=2, n_different=2, same_precision=0.5, same_recall=0.5, different_precision=0.5, \
@@ -141,7 +141,7 @@ LEAST_CONFIDENT, LEAST_CLOSED, MOST_ALONE, MOST_TOGETHER = 0.5, 0.5, 0.5, 0.9
 
 @dataclass(frozen=True)
 class Trust:
-    """Shares, all of them between 0 and 1.
+    """Signs of whether a similarity can be trusted on unlabelled items; shares between 0 and 1.
 
     >>> Trust(confident=0.9, closed=0.8, alone=0.0, together=0.2).doubts
     ()
@@ -156,7 +156,7 @@ class Trust:
 
     @property
     def doubts(self) -> tuple[str, ...]:
-        """What speaks against the classes that are found with it; empty where nothing does."""
+        """The evidence against the classes that are found with it; empty if there is none."""
         doubts = []
         if self.confident < LEAST_CONFIDENT:
             doubts.append(f"it is sure of {100 * self.confident:.0f} % of the pairs only")

@@ -24,7 +24,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn.functional import conv2d, linear
 
-from likewise.landscape.plane import Plane, Weights
+from likewise.landscape.surface import Plane, Weights
 
 Choice = Callable[..., Tensor]  # torch.maximum or torch.minimum
 Pooled = Callable[[Choice], Tensor]
@@ -62,7 +62,7 @@ class Moments(NamedTuple):
 
 
 class BlockNetwork:
-    """The blocks; with `recompute`, batch-norm has the statistics of the batch at hand, else those of the point."""
+    """The blocks; with `recompute`, batch-norm has the statistics of the current batch, else those of the point."""
 
     def __init__(self, blocks: Sequence[Block], plane: Plane, *, recompute: bool) -> None:
         self.blocks, self.plane, self.recompute = blocks, _in_order(plane, blocks), recompute
@@ -77,7 +77,7 @@ class BlockNetwork:
         kinds = "".join(_kind(module) for _, module in modules)
         if not re.fullmatch("(CNP?R)+F(LNR)*|F(LNR)+", kinds):
             return None
-        blocks = [_block(modules[found.start() : found.end()]) for found in re.finditer("[CL]NP?R", kinds)]
+        blocks = [_block(modules[match.start() : match.end()]) for match in re.finditer("[CL]NP?R", kinds)]
         return cls(blocks, plane, recompute=recompute)
 
     def along(self, alpha: float, betas: Sequence[float]) -> Callable[[Tensor], Tensor]:
@@ -127,7 +127,7 @@ class SharedMap:
             rows -= self.means[:, None]
             self.products = [(share @ (rows[i] * rows[j]))[0] for i, j in ((0, 0), (0, 1), (1, 1))]  # each (C,)
         self.a, self.b = (_quarters(each) if block.pool else each for each in (a, b))
-        self.mapped = torch.empty_like(self.a)  # of the current point; to allocate it anew takes longer than to fill it
+        self.mapped = torch.empty_like(self.a)  # of the current point; allocating it takes longer than filling it
 
     def at(self, beta: float, point: Weights) -> Tensor:
         """What the block gives at a point of the row."""
@@ -272,5 +272,5 @@ def channel_parts(channels: int) -> tuple[slice, ...]:
     >>> channel_parts(50), channel_parts(64)
     ((slice(0, 48, None), slice(48, 50, None)), (slice(0, 64, None),))
     """
-    whole = channels // VECTOR * VECTOR
-    return tuple(slice(start, stop) for start, stop in ((0, whole), (whole, channels)) if start < stop)
+    vectorised = channels // VECTOR * VECTOR
+    return tuple(slice(start, stop) for start, stop in ((0, vectorised), (vectorised, channels)) if start < stop)

@@ -16,8 +16,7 @@ from likewise.datasets import DataSet, Items, load
 from likewise.errors import InputError
 from likewise.landscape.grid import Part, compute_rows, refuse_earlier_version
 from likewise.landscape.job import LOSSES, BatchNorm, FixedBatch, Job, Span, chance_level, labelled_batches, make_job
-from likewise.landscape.plane import Biases
-from likewise.landscape.surface import Surface
+from likewise.landscape.surface import Biases, Surface
 from likewise.networks import build
 from likewise.storage.records import as_json, first_difference, read_json
 from likewise.storage.run_folder import lock_folder

@@ -31,8 +31,7 @@ from torch.nn.modules.batchnorm import _BatchNorm
 from likewise.errors import InputError
 from likewise.landscape.blocks import BlockNetwork
 from likewise.landscape.job import Axis, FixedBatch, Job, loss_sum
-from likewise.landscape.plane import Plane
-from likewise.landscape.surface import Floats
+from likewise.landscape.surface import Floats, Plane
 from likewise.storage.atomic_files import open_atomically
 from likewise.storage.records import as_json, first_difference, read_json, write_json
 from likewise.storage.run_folder import lock_folder
@@ -42,7 +41,7 @@ from likewise.training.progress import clock
 
 # Any network at many points of a plane: called once for each point and batch.
 class AnyNetwork:
-    """The network in evaluation mode; with `recompute`, batch-norm has the statistics of the batch at hand."""
+    """The network in evaluation mode; with `recompute`, batch-norm has the statistics of the current batch."""
 
     def __init__(self, network: nn.Module, plane: Plane, *, recompute: bool) -> None:
         self.plane = plane

@@ -21,7 +21,7 @@ from likewise.criteria import dense, kcl, mcl
 from likewise.datasets import Items, normalise
 from likewise.errors import InputError
 from likewise.evaluation import confusion, match_outputs
-from likewise.landscape.plane import Biases, Plane, mutual_plane, random_plane, weights_of
+from likewise.landscape.surface import Biases, Plane, mutual_plane, random_plane, weights_of
 from likewise.pairs import Pairs
 from likewise.storage.records import fingerprint, first_difference
 from likewise.supervision import AnswerKnowledge
@@ -151,7 +151,10 @@ def aligned(networks: Sequence[nn.Module], batches: Sequence[FixedBatch]) -> lis
         n_classes = int(labels.max()) + 1
     else:
         labels, n_classes = outputs[0].argmax(1), outputs[0].shape[1]
-    return [_aligned(network, given, labels, n_classes) for network, given in zip(networks, outputs, strict=True)]
+    return [
+        _aligned(network, own_outputs, labels, n_classes)
+        for network, own_outputs in zip(networks, outputs, strict=True)
+    ]
 
 
 def output_order(outputs: Tensor, labels: Tensor, n_classes: int) -> NDArray[np.int64]:

@@ -8,12 +8,9 @@ from __future__ import annotations
 import torch
 
 from likewise.errors import InputError
+from likewise.networks.architectures import BLOCKS, BOTTLENECK, MLP, STAGES, VGG, LeNet, Linear, PreActResNet
 from likewise.networks.heads import CosineHead, PairHead
-from likewise.networks.lenet import LeNet
-from likewise.networks.mlp import MLP, Linear
-from likewise.networks.resnet import BLOCKS, BOTTLENECK, PreActResNet
 from likewise.networks.similarity import BATCH_NORMS, SimilarityModule, predicting
-from likewise.networks.vgg import STAGES, VGG
 
 __all__ = [
     "BATCH_NORMS",

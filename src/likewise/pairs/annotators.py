@@ -1,7 +1,18 @@
-"""Several annotators: how far they agree, how reliable each is (Dawid and Skene), and their answers merged."""
+"""Several annotators: how far they agree, how reliable each is (Dawid and Skene), and who answers at random.
+
+Of soft answers some may be random numbers, as of one who moves a slider anywhere. One who means an answer is mostly
+sure, so the answers y crowd near 0 and 1. Random numbers lie everywhere alike. With h the density of all answers of an
+annotator, the share r of random ones is at most the least of h, and
+
+    P(random | y) = r / h(y)
+
+In the middle nearly all may be random: these answers say nothing, however they are weighted. What is left is near 0 and
+1, and wrong far more seldom. Hard answers have no density in the middle, so r = 0 and they stay as they are.
+"""
 
 from __future__ import annotations
 
+import warnings
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -59,7 +70,7 @@ def agreement(pairs: Pairs) -> Agreement:
     who, inverse = np.unique(place * n + annotator, return_inverse=True)
     mean = np.bincount(inverse, pairs.same) / np.bincount(inverse)
     at = (who % n, who // n)
-    same, different = (coo_array((said.astype(np.int64), at), shape).tocsr() for said in (mean > 0.5, mean < 0.5))
+    same, different = (coo_array((values.astype(np.int64), at), shape).tocsr() for values in (mean > 0.5, mean < 0.5))
     either = same + different
     shared = (either @ either.T).toarray()  # (A, A)
     says_same = (same @ either.T).toarray()  # [a, b]: how often a says so of pairs that b answered too
@@ -175,7 +186,7 @@ class Patterns(NamedTuple):
     """The answers of one pair for each pattern, how many pairs have it, and the pattern of each pair."""
 
     annotator: NDArray[np.int32]  # of each answer
-    said: Floats
+    values: Floats
     weight: Floats
     pattern: Ints
     times: Floats  # (patterns,)
@@ -236,8 +247,8 @@ def reliability(pairs: Pairs, prior: float = 1.0) -> Reliability:
 
 def _patterns(pairs: Pairs, annotator: NDArray[np.int32], place: Ints) -> Patterns:
     """A random number for each kind of answer; two pairs have the same sum of these if they have the same answers."""
-    said, weight = (np.unique(column, return_inverse=True)[1] for column in (pairs.same, pairs.weight))
-    value = said * (weight.max() + 1) + weight
+    values, weight = (np.unique(column, return_inverse=True)[1] for column in (pairs.same, pairs.weight))
+    value = values * (weight.max() + 1) + weight
     kinds, kind = np.unique(value * len(pairs.annotators) + annotator, return_inverse=True)
     order = np.argsort(place, kind="stable")
     starts = np.flatnonzero(np.diff(place[order], prepend=-1))
@@ -250,7 +261,7 @@ def _patterns(pairs: Pairs, annotator: NDArray[np.int32], place: Ints) -> Patter
     rows = np.flatnonzero(pattern_of_example[place] >= 0)
     return Patterns(
         annotator=annotator[rows],
-        said=pairs.same[rows].astype(np.float64),
+        values=pairs.same[rows].astype(np.float64),
         weight=pairs.weight[rows].astype(np.float64),
         pattern=pattern_of_example[place[rows]],
         times=times.astype(np.float64),
@@ -260,3 +271,54 @@ def _patterns(pairs: Pairs, annotator: NDArray[np.int32], place: Ints) -> Patter
 
 def _sum(index: Ints | NDArray[np.int32], values: Floats, size: int) -> Floats:
     return np.bincount(index, values, minlength=size).astype(np.float64)
+
+
+PLACES = 20  # in which answers are counted
+ENDS = np.array([0.001, 0.01, 0.03])  # the first and the last place are divided here
+LEAST_ANSWERS = 200  # of an annotator, fewer of which show no density
+MOST_RANDOM = 0.5  # answers that are spread more evenly than this have a meaning that is not known here
+DOUBT = 0.3  # P(random) above which an answer is not used
+
+
+def without_random_numbers(pairs: Pairs) -> Pairs:
+    """The same answers; those that may well be random numbers have weight 0, with a warning that says how many.
+
+    >>> from likewise.pairs import Pairs
+    >>> random = np.random.default_rng(0)
+    >>> values = np.concatenate([random.random(300), np.repeat([0.001, 0.999], 350)])
+    >>> with warnings.catch_warnings(action="ignore"):
+    ...     kept = without_random_numbers(Pairs.from_arrays([(i, i + 1) for i in range(1000)], values))
+    >>> int((kept.weight[:300] > 0).sum()), int((kept.weight[300:] > 0).sum())
+    (4, 700)
+    """
+    who = np.zeros(len(pairs), dtype=np.int32) if pairs.annotator is None else pairs.annotator
+    doubtful = np.zeros(len(pairs), dtype=np.bool_)
+    soft = (pairs.same > 0) & (pairs.same < 1) & (pairs.weight > 0)
+    for annotator in np.unique(who[soft]):
+        own = np.flatnonzero((who == annotator) & (pairs.weight > 0))
+        share, p_random = random_share(pairs.same[own].astype(np.float64))
+        if len(own) >= LEAST_ANSWERS and share <= MOST_RANDOM:
+            doubtful[own] = soft[own] & (p_random > DOUBT)
+    if not doubtful.any():
+        return pairs
+    warnings.warn(
+        f"Some of the soft answers look like random numbers, spread evenly from 0 to 1: {int(doubtful.sum()):,} of "
+        f"{len(pairs):,} answers may be such and are not used.",
+        stacklevel=5,
+    )
+    return replace(pairs, weight=np.where(doubtful, np.float32(0), pairs.weight))
+
+
+def random_share(same: Floats) -> tuple[float, Floats]:
+    """r, and P(random | y) of each answer.
+
+    r is the mean density of the emptier half of all places: the least alone would be too low by chance.
+    """
+    edges = np.linspace(0, 1, PLACES + 1)
+    density = np.histogram(same, edges)[0] * PLACES / max(len(same), 1)
+    share = min(float(np.sort(density)[: PLACES // 2].mean()), 1.0)
+    edges = np.concatenate([[0.0], ENDS, edges[1:-1], 1 - ENDS[::-1], [1.0]])
+    counts = np.histogram(same, edges)[0]
+    width = np.diff(edges)
+    place = np.searchsorted(edges, same, side="right").clip(1, len(width)) - 1
+    return share, np.minimum(share * len(same) * width[place] / np.maximum(counts[place], 1), 1.0)

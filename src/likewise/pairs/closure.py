@@ -75,7 +75,7 @@ class Closure:
 
     @property
     def complete(self) -> bool:
-        """Whether every pair of the items that answers speak of is known to be the same or different."""
+        """Whether every pair of the items that answers name is known to be the same or different."""
         spoken_of = self.sizes > 1
         for start in range(0, len(self.different_keys), BLOCK):
             i, j = pairs_of(self.different_keys[start : start + BLOCK], self.n_components)

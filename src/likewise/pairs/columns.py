@@ -129,55 +129,55 @@ def are_rows(numbers: Ints, n_answers: int) -> bool:
     return n <= MOST_ROWS and not is_sparse(n, n_answers)
 
 
-def answers(given: Column, source: Source) -> Floats:
+def answers(entries: Column, source: Source) -> Floats:
     """Answers in [0, 1]: numbers in [0, 1], +1 and -1, booleans, or same, different, yes, no, true, false.
 
     -1 means different, and then 0 would be neither: a column that has both is refused.
     """
-    values, texts, codes = _numbers("same", given)
+    values, texts, codes = _numbers("same", entries)
     is_word = np.isnan(values) if texts is not None else np.zeros(len(values), dtype=np.bool_)
     if texts is not None:
         values[is_word] = [WORDS.get(text.casefold(), np.nan) for text in texts.filter(pa.array(is_word)).to_pylist()]
     row = _first(~((values >= 0) & (values <= 1) | (values == -1)), codes)
     if row is not None:
-        value = given[row].as_py()
+        value = entries[row].as_py()
         if isinstance(value, str) and not value.strip():
             raise _empty("same", source.place(row))
         raise InputError(f"{source.place(row)}: same must be between 0 and 1, got {value!r}. {REMEDIES['same']}")
     minus = values == -1
     row, other = _first(minus, codes), _first(~minus & (values != 1) & ~is_word, codes)
     if row is not None and other is not None:
-        clash = f"{source.unit} {source.lines[other]} has {given[other]}"
+        clash = f"{source.unit} {source.lines[other]} has {entries[other]}"
         raise InputError(f"{source.place(row)}: same is -1, but {clash}. {REMEDIES['same']}")
     same = np.where(minus, 0, values).astype(np.float32)
     return same if codes is None else same[codes]
 
 
-def signs(given: Column) -> NDArray[np.float64]:
+def signs(entries: Column) -> NDArray[np.float64]:
     """The number that each answer was given as, NaN where it was a word: -1 in one part and 0 in another do not go."""
-    values, _, codes = _numbers("same", given)
+    values, _, codes = _numbers("same", entries)
     return values if codes is None else values[codes]
 
 
-def weights(given: Column, source: Source) -> Floats:
+def weights(entries: Column, source: Source) -> Floats:
     """Weights of 0 or more."""
-    values, _, codes = _numbers("weight", given)
+    values, _, codes = _numbers("weight", entries)
     with np.errstate(over="ignore"):  # what float32 cannot hold becomes infinite, and is refused
         weight = values.astype(np.float32)
     row = _first(~((weight >= 0) & np.isfinite(weight)), codes)
     if row is not None:
-        value = given[row].as_py()
+        value = entries[row].as_py()
         wrong = f"weight must be a number of 0 or more, got {value!r}"
         raise InputError(f"{source.place(row)}: {wrong}. {REMEDIES['weight']}")
     return weight if codes is None else weight[codes]
 
 
-def names(given: Column) -> tuple[NDArray[np.int32] | None, tuple[str, ...]]:
+def names(entries: Column) -> tuple[NDArray[np.int32] | None, tuple[str, ...]]:
     """A code for each row and the name of each code, in the order they first appear; none where nobody is named.
 
     Where some are named and others are not, those without a name are one annotator, whose name is empty.
     """
-    codes, values = encode(_as_text("annotator", given))
+    codes, values = encode(_as_text("annotator", entries))
     distinct_names = tuple(values.to_pylist())
     return (None, ()) if distinct_names == ("",) else (codes, distinct_names)
 
@@ -205,33 +205,33 @@ def is_text(kind: Any) -> bool:
     return bool(pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_string_view(kind))
 
 
-def _as_text(name: str, given: Column) -> Column:
-    if is_text(given.type):
-        return given
+def _as_text(name: str, entries: Column) -> Column:
+    if is_text(entries.type):
+        return entries
     try:
-        return given.cast(pa.string())
+        return entries.cast(pa.string())
     except pa.ArrowException as error:
-        raise InputError(f"{name} is of type {given.type}; give text or whole numbers.") from error
+        raise InputError(f"{name} is of type {entries.type}; give text or whole numbers.") from error
 
 
-def _numbers(name: str, given: Column) -> tuple[NDArray[np.float64], Any, NDArray[np.int32] | None]:
+def _numbers(name: str, entries: Column) -> tuple[NDArray[np.float64], Any, NDArray[np.int32] | None]:
     """Values, and for text the distinct texts they are from (NaN from one that is no number) and their codes."""
-    if is_text(given.type):
-        codes, texts = encode(given)
+    if is_text(entries.type):
+        codes, texts = encode(entries)
         is_number = pc.match_substring_regex(texts, NUMBER)
         return np.array(pc.if_else(is_number, texts, "nan").cast(pa.float64())), texts, codes
     try:
-        return np.array(given.cast(pa.float64(), safe=False), dtype=np.float64), None, None
+        return np.array(entries.cast(pa.float64(), safe=False), dtype=np.float64), None, None
     except pa.ArrowException as error:
-        raise InputError(f"{name} is of type {given.type}; give numbers.") from error
+        raise InputError(f"{name} is of type {entries.type}; give numbers.") from error
 
 
-def whole_numbers(name: str, given: Column, source: Source) -> Ints:
+def whole_numbers(name: str, entries: Column, source: Source) -> Ints:
     wanted = "must be ids or row numbers, counted from 0"
-    if not (pa.types.is_integer(given.type) or pa.types.is_floating(given.type)):  # pandas likes floats
-        raise InputError(f"{name} is of type {given.type}; its values {wanted}.")
+    if not (pa.types.is_integer(entries.type) or pa.types.is_floating(entries.type)):  # pandas likes floats
+        raise InputError(f"{name} is of type {entries.type}; its values {wanted}.")
     try:
-        numbers = np.array(given.cast(pa.int64()), dtype=np.int64)
+        numbers = np.array(entries.cast(pa.int64()), dtype=np.int64)
     except pa.ArrowException as error:
         raise InputError(f"{name} holds numbers that are not whole ({error}); its values {wanted}.") from error
     row = _first(numbers < 0, None)
@@ -263,8 +263,8 @@ def _empty(name: str, place: str) -> InputError:
 
 def item_ids(ids: Sequence[object] | NDArray[Any]) -> Any:
     """Ids as an Arrow array of text, without the spaces around them; each item must have its own."""
-    given = [str(name) for name in ids] if not isinstance(ids, np.ndarray) else ids
-    texts = pc.utf8_trim_whitespace(column("ids", given, Source(np.arange(len(given)))).cast(pa.string()))
+    entries = [str(name) for name in ids] if not isinstance(ids, np.ndarray) else ids
+    texts = pc.utf8_trim_whitespace(column("ids", entries, Source(np.arange(len(entries)))).cast(pa.string()))
     counts = pc.value_counts(texts)
     if len(counts) < len(texts):
         double = counts.filter(pc.greater(counts.field("counts"), 1))[0]["values"].as_py()

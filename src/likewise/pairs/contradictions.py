@@ -114,7 +114,7 @@ def _back(item: int, source: int, before: dict[int, int] | NDArray[np.int32]) ->
 
 @dataclass(frozen=True)
 class Contradiction:
-    """Answers that cannot all be right, while without any one of them the others could.
+    """Answers that cannot all be right; without any one of them, the others can.
 
     >>> print(Contradiction(items=("a", "b", "c"), rows=(2, 7, 15), lines=(4, 9, 17), unit="line"))
     a=b, b=c, but a!=c; lines 4, 9, 17
@@ -184,7 +184,7 @@ LOOKS = 40_000_000  # at edges of all larger knots together: about 20 seconds. A
 
 
 class Repair(NamedTuple):
-    """What was kept, what was dropped, and whether nothing better exists; False: the problem was too large to know.
+    """The answers kept and dropped, and whether that is optimal; False: the problem was too large to tell.
 
     >>> from likewise.pairs import Pairs
     >>> pairs = Pairs.from_arrays([("a", "b"), ("b", "c"), ("a", "c")], [1, 1, 0], weight=[3, 2, 1])

@@ -28,7 +28,7 @@ LEAST = 1e-9  # of the largest credibility: a smaller gain is rounding
 def group_greedily(i: Ints, j: Ints, net: Floats, n: int, rounds: int) -> Ints:
     """The group of each of n items in a good grouping, found in about so many rounds over all edges, or fewer.
 
-    Edges (i, j), each once, speak for "same" by `net`, or for "different" where it is below zero.
+    Edges (i, j), each once, count for "same" by `net`, or for "different" where it is below zero.
 
     >>> group_greedily(np.array([0, 1, 0]), np.array([1, 2, 2]), np.array([3.0, 1.0, -2.0]), n=4, rounds=9)
     array([0, 0, 1, 2])
@@ -157,13 +157,13 @@ WORK = 150_000  # for all programs of a repair: 10 to 20 s
 def group_exactly(i: Ints, j: Ints, net: Floats, n: int, work: int = WORK) -> tuple[Ints | None, int]:
     """The group of each of n items in the best grouping, or None where it is out of reach; and the work that is left.
 
-    Edges (i, j), each once, speak for "same" by `net`, or for "different" where it is below zero.
+    Edges (i, j), each once, count for "same" by `net`, or for "different" where it is below zero.
 
     >>> group_exactly(np.array([0, 1, 0]), np.array([1, 2, 2]), np.array([3.0, 1.0, -2.0]), n=4)[0]
     array([0, 0, 1, 2])
     """
     cost = np.abs(net) / np.abs(net).max(initial=SMALL)
-    dropped, whole = np.zeros(len(net)), False
+    dropped, integral = np.zeros(len(net)), False
     contradictions: list[Ints] = []
     while True:
         more = _contradictions(i, j, net > 0, dropped, n)
@@ -171,13 +171,13 @@ def group_exactly(i: Ints, j: Ints, net: Floats, n: int, work: int = WORK) -> tu
             if np.abs(dropped - dropped.round()).max(initial=0) < SMALL:
                 kept = (net > 0) & (dropped < 0.5)
                 return components(i[kept], j[kept], n)[0], work
-            whole = True
+            integral = True
         contradictions += more
         rows = len(contradictions)
-        work -= rows**2 // 10 if whole else rows  # as long as each takes
-        if work < 0 or rows > (MOST_IN_WHOLE_NUMBERS if whole else MOST_CONTRADICTIONS):
+        work -= rows**2 // 10 if integral else rows  # as long as each takes
+        if work < 0 or rows > (MOST_IN_WHOLE_NUMBERS if integral else MOST_CONTRADICTIONS):
             return None, work
-        solution = _cover(contradictions, cost, whole)
+        solution = _cover(contradictions, cost, integral)
         if solution is None:
             return None, work
         dropped = solution
@@ -206,18 +206,18 @@ def _contradictions(i: Ints, j: Ints, together: NDArray[np.bool_], dropped: Floa
     return contradictions
 
 
-def _cover(contradictions: list[Ints], cost: Floats, whole: bool) -> Floats | None:
+def _cover(contradictions: list[Ints], cost: Floats, integral: bool) -> Floats | None:
     """How much of each edge to drop so that every contradiction loses one, at the least cost; None: too many nodes."""
     sizes = [len(contradiction) for contradiction in contradictions]
     entries = (np.ones(sum(sizes)), np.concatenate(contradictions), np.concatenate([[0], np.cumsum(sizes)]))
     every = csr_array(entries, shape=(len(sizes), len(cost)))
     solution = milp(
         cost,
-        integrality=np.full(len(cost), int(whole)),
+        integrality=np.full(len(cost), int(integral)),
         bounds=Bounds(0, 1),
         constraints=LinearConstraint(every, lb=1),
         options={"mip_rel_gap": 0, "node_limit": NODES},
     )
     if solution.status != 0:
         return None
-    return np.asarray(solution.x.round() if whole else solution.x.clip(0, 1), dtype=np.float64)
+    return np.asarray(solution.x.round() if integral else solution.x.clip(0, 1), dtype=np.float64)

@@ -1,4 +1,4 @@
-"""The answers that are most likely wrong, each with its odds and the chain of answers that speaks against it.
+"""The answers that are most likely wrong, each with its odds and the chain of answers that contradicts it.
 
 Against "different" speaks a chain of "same"; against "same" two such chains with one "different" between them. Only
 answers that are themselves more likely right than wrong are links.
@@ -31,7 +31,7 @@ TOGETHER = "no single chain, but many answers together"
 
 @dataclass(frozen=True)
 class Suspect:
-    """An answer that is likely wrong, and what speaks against it.
+    """An answer that is likely wrong, and the evidence against it.
 
     >>> against = [("a", "=", "b"), ("b", "=", "c")]
     >>> print(Suspect(row=2, line=4, left="a", right="c", says_same=False, odds=12.0, against=against, lines=(2, 3)))
@@ -166,7 +166,7 @@ class _Links:
         return int(row[at]) if at < len(key) and key[at] == wanted else None
 
     def against(self, row: int, says_same: bool) -> list[tuple[int, int, int]]:
-        """The links (item, item, row) of the chain that speaks against an answer, from its left to its right item."""
+        """The links (item, item, row) of the chain that contradicts an answer, from its left to its right item."""
         left, right = int(self.left[row]), int(self.right[row])
         one, other = int(self.group[left]), int(self.group[right])
         if not says_same:

@@ -180,8 +180,8 @@ def _open(url: URL, name: str, patience: float, create: bool) -> tuple[Engine, s
 def _engine(url: URL, patience: float, create: bool) -> Engine:
     if url.get_backend_name() == "postgresql":
         settings = f"-c lock_timeout={round(1000 * patience)} -c synchronous_commit=on"
-        given = {"connect_timeout": max(2, round(patience)), "options": settings}
-        return create_engine(url, connect_args=given, pool_pre_ping=True)
+        arguments = {"connect_timeout": max(2, round(patience)), "options": settings}
+        return create_engine(url, connect_args=arguments, pool_pre_ping=True)
     engine = create_engine(url, connect_args={"timeout": patience})
 
     @event.listens_for(engine, "connect")

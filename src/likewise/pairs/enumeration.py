@@ -97,7 +97,7 @@ class Subsets(NamedTuple):
 
     members: Floats  # (2^n, n) 1 for the items of a subset
     within: Floats  # (2^n, pairs) 1 for the pairs of a subset
-    part: Ints  # (3^n,) one part of a division
+    subset: Ints  # (3^n,) one part of a division
     rest: Ints  # (3^n,) the other
     starts: Ints  # (2^n,) where the divisions of each subset begin
 
@@ -129,7 +129,7 @@ def labellings(log_odds: Floats, unary: Floats) -> tuple[Floats, Floats]:
     n, n_columns = unary.shape[1:]
     subsets = subsets_of(n)
     same, classes = np.empty_like(log_odds), np.empty_like(unary)
-    step = max(AT_ONCE // max(len(subsets.part), n_columns * len(subsets.members)), 1)
+    step = max(AT_ONCE // max(len(subsets.subset), n_columns * len(subsets.members)), 1)
     for start in range(0, len(log_odds), step):
         rows = slice(start, start + step)
         same[rows], classes[rows] = _labellings(log_odds[rows], unary[rows], subsets)
@@ -164,9 +164,9 @@ def _labellings(log_odds: Floats, unary: Floats, subsets: Subsets) -> tuple[Floa
 
 def _divide(a: Floats, b: Floats, subsets: Subsets) -> Floats:
     """(M, 2^n) For each subset the log of the sum of a(part) b(rest) over all ways to divide it."""
-    terms = a[:, subsets.part] + b[:, subsets.rest]  # (M, 3^n)
+    terms = a[:, subsets.subset] + b[:, subsets.rest]  # (M, 3^n)
     most = np.maximum(np.maximum.reduceat(terms, subsets.starts, axis=1), -1e300)
-    sizes = np.diff(subsets.starts, append=len(subsets.part))
+    sizes = np.diff(subsets.starts, append=len(subsets.subset))
     np.exp(terms - np.repeat(most, sizes, axis=1), out=terms)
     with np.errstate(divide="ignore"):
         return np.asarray(most + np.log(np.add.reduceat(terms, subsets.starts, axis=1)))
@@ -195,11 +195,11 @@ def subsets_of(n: int) -> Subsets:
     every = np.arange(2**n)
     members = (every[:, None] >> np.arange(n) & 1).astype(np.float64)
     left, right = np.triu_indices(n, 1)
-    whole, part = np.nonzero((every[:, None] & every) == every)  # part is within whole
+    superset, subset = np.nonzero((every[:, None] & every) == every)  # part is within whole
     return Subsets(
         members=members,
         within=members[:, left] * members[:, right],
-        part=part,
-        rest=whole - part,
-        starts=np.searchsorted(whole, every),
+        subset=subset,
+        rest=superset - subset,
+        starts=np.searchsorted(superset, every),
     )

@@ -3,8 +3,8 @@
 Other columns are left alone, and the case of the names does not matter. The values of a CSV file are separated by
 commas, semicolons or tabs: by what its first line makes columns with. Every refusal names the file and the line.
 
-A value holds no line break: where a row is a line, ten million answers are divided into blocks at any line, and lines
-are counted by NumPy. Tables of items may hold texts of several lines, so `datasets/table_rows.py` reads records.
+The rule for records and their line breaks is that of every table (`storage/csv_records.py`). Ten million answers are
+divided into blocks of records, whose lines are counted by NumPy.
 """
 
 from __future__ import annotations
@@ -25,15 +25,14 @@ from numpy.typing import NDArray
 from likewise.errors import InputError, reading_as
 from likewise.pairs.columns import OPTIONAL, REQUIRED, Column, Source
 from likewise.storage.atomic_files import open_atomically
+from likewise.storage.csv_records import BLOCK, DELIMITERS, record_ends, refusal, whole_records
 
 if TYPE_CHECKING:
     from likewise.pairs.pairs import Pairs
 
 SUFFIXES = (".csv", ".parquet")
 STORE_SUFFIXES = (".db", ".sqlite", ".sqlite3")
-DELIMITERS = (",", ";", "\t")
 COMMA_NUMBER = r"^\s*([+-]?[0-9]*),([0-9]+)\s*$"  # as in 0,5, where commas do not separate
-BLOCK = 2**22  # bytes that are read at a time
 ROWS = 2**18  # rows that are written at a time
 
 
@@ -63,15 +62,15 @@ def check_suffix(path: Path) -> str:
 
 def read_csv(path: Path) -> tuple[dict[str, Column], Source]:
     """The columns of a CSV file as text, and the line of each row; empty lines do not count as rows."""
-    first, numbers = _layout(path)
+    first, numbers, quoted = _layout(path)
     header = _header(first, path)
     if not any(header.names):
         raise InputError(f"{path} is empty. Its first line must name the columns: left,right,same.")
     wanted = wanted_columns(header.names, f"{path}, line {numbers[0]}")
-    source = Source(numbers[1:], str(path), "line")
-    if not len(source.lines):
+    if len(numbers) == 1:
         raise _no_answers(path)
-    return _parse(path, path, header, [*wanted], len(source.lines), skip_rows=int(numbers[0])), source
+    columns = _parse(path, path, header, [*wanted], quoted, skip_rows=int(numbers[0]))
+    return columns, _source(path, header, columns, numbers[1:])
 
 
 def csv_parts(path: Path) -> Iterator[tuple[dict[str, Column], Source]]:
@@ -79,17 +78,22 @@ def csv_parts(path: Path) -> Iterator[tuple[dict[str, Column], Source]]:
     _refuse_no_file(path)
     header: Header | None = None
     line = 1
-    for block in _whole_lines(path):
-        starts, ends, full = _lines(block)
-        numbers = line + full
-        line += len(ends)
-        if header is None and len(full):
-            header = _header(block[starts[full[0]] : ends[full[0]]], path)
+    for block in whole_records(path):
+        starts, ends, numbers, line = _lines(block, line)
+        if header is None and len(starts):
+            header = _header(block[starts[0] : ends[0]], path)
             wanted = [*wanted_columns(header.names, f"{path}, line {numbers[0]}")]
-            block, numbers = block[ends[full[0]] + 1 :], numbers[1:]
+            block, numbers = block[ends[0] + 1 :], numbers[1:]
         if header is not None and len(numbers):
-            table = _parse(path, pa.BufferReader(block), header, wanted, len(numbers))
-            yield table, Source(numbers, str(path), "line")
+            columns = _parse(path, pa.BufferReader(block), header, wanted, quoted=b'"' in block)
+            yield columns, _source(path, header, columns, numbers)
+
+
+def _source(path: Path, header: Header, columns: dict[str, Column], lines: NDArray[np.int64]) -> Source:
+    """The lines of the rows that Arrow read, of which there must be as many."""
+    if len(columns["left"]) != len(lines):
+        raise refusal(path, len(header.names), header.delimiter, "its lines end in carriage returns alone")
+    return Source(lines, str(path), "line")
 
 
 def parquet_parts(path: Path) -> Iterator[tuple[dict[str, Column], Source]]:
@@ -172,10 +176,7 @@ def write_csv(pairs: Pairs, path: Path) -> None:
     quoting = "none"
     if pairs.ids is not None or pairs.annotators:
         texts = pa.array([*(() if pairs.ids is None else pairs.ids.tolist()), *pairs.annotators], pa.string())
-        broken = texts.filter(pc.match_substring_regex(texts, "[\r\n]"))
-        if len(broken):
-            raise InputError(f"{path}: the name {broken[0].as_py()!r} holds a line break. Write Parquet instead.")
-        quoting = "needed" if pc.any(pc.match_substring_regex(texts, '[,"]')).as_py() else "none"
+        quoting = "needed" if pc.any(pc.match_substring_regex(texts, '[,"\r\n]')).as_py() else "none"
     options = pyarrow.csv.WriteOptions(include_header=False, quoting_style=quoting)
     with open_atomically(path) as file:
         file.write((",".join(_schema(pairs).names) + "\n").encode())
@@ -219,30 +220,33 @@ def _tables(pairs: Pairs) -> Iterator[Any]:
         yield pa.table({name: columns[name] for name in schema.names}, schema=schema)
 
 
-def _layout(path: Path) -> tuple[bytes, NDArray[np.int64]]:
-    """The first line that is not empty, and the numbers of all such lines."""
+def _layout(path: Path) -> tuple[bytes, NDArray[np.int64], bool]:
+    """The first record, the lines on which records begin, and whether a value is quoted."""
     _refuse_no_file(path)
-    header, numbers, line = b"", [np.empty(0, dtype=np.int64)], 1
-    for block in _whole_lines(path):
-        starts, ends, full = _lines(block)
-        if not header and len(full):
-            header = block[starts[full[0]] : ends[full[0]]]
-        numbers.append(line + full)
-        line += len(ends)
-    return header, np.concatenate(numbers)
+    header, numbers, line, quoted = b"", [np.empty(0, dtype=np.int64)], 1, False
+    for block in whole_records(path):
+        starts, ends, lines, line = _lines(block, line)
+        if not header and len(starts):
+            header = block[starts[0] : ends[0]]
+        numbers.append(lines)
+        quoted = quoted or b'"' in block
+    return header, np.concatenate(numbers), quoted
 
 
-def _lines(block: bytes) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
-    """Where the lines of a block begin and end, and the places of those that are not empty."""
+def _lines(block: bytes, line: int) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64], int]:
+    """Where the records of a block that begins on a line begin and end, their lines, and the line after the block."""
     characters = np.frombuffer(block, dtype=np.uint8)
-    ends = np.flatnonzero(characters == ord("\n"))
+    ends = record_ends(block)
     starts = np.concatenate([[0], ends[:-1] + 1])
     length = ends - starts
-    return starts, ends, np.flatnonzero((length > 1) | ((length == 1) & (characters[starts] != ord("\r"))))
+    full = (length > 1) | ((length == 1) & (characters[starts] != ord("\r")))
+    breaks = np.flatnonzero(characters == ord("\n"))
+    lines = line + np.searchsorted(breaks, starts)
+    return starts[full], ends[full], lines[full], line + len(breaks)
 
 
 def _parse(
-    path: Path, source: Any, header: Header, wanted: Sequence[str], n_lines: int, skip_rows: int = 0
+    path: Path, source: Any, header: Header, wanted: Sequence[str], quoted: bool, skip_rows: int = 0
 ) -> dict[str, Column]:
     """The wanted columns of CSV text, from the file or from a part of it."""
     names = [name if name in wanted else f"column {place}" for place, name in enumerate(header.names)]
@@ -250,15 +254,13 @@ def _parse(
         table = pyarrow.csv.read_csv(
             source,
             pyarrow.csv.ReadOptions(block_size=BLOCK, skip_rows=skip_rows, column_names=names),
-            pyarrow.csv.ParseOptions(delimiter=header.delimiter),
+            pyarrow.csv.ParseOptions(delimiter=header.delimiter, newlines_in_values=quoted),
             pyarrow.csv.ConvertOptions(
                 column_types=dict.fromkeys(wanted, pa.string()), include_columns=list(wanted), strings_can_be_null=False
             ),
         )
     except pa.ArrowInvalid as error:
-        raise _first_bad_line(path, header, str(error)) from error
-    if len(table) != n_lines:  # fewer rows than lines
-        raise _first_bad_line(path, header, "a value holds a line break")
+        raise refusal(path, len(header.names), header.delimiter, error) from error
     columns = {name: table[name] for name in wanted}
     if header.delimiter != ",":
         for name in {"same", "weight"} & {*wanted}:
@@ -277,41 +279,6 @@ def _header(line: bytes, path: Path) -> Header:
             raise InputError(f"{path} cannot be read as CSV ({error}); end each line with a line feed.") from error
         headers.append(Header([name.strip().casefold() for name in names], delimiter))
     return next((header for header in headers if {*REQUIRED} <= {*header.names}), headers[0])
-
-
-def _whole_lines(path: Path) -> Iterator[bytes]:
-    """The file in blocks that end with a line; the last line has its end even where the file has not."""
-    rest = b""
-    with path.open("rb") as file:
-        while block := file.read(BLOCK):
-            whole, end, rest_of_block = block.rpartition(b"\n")
-            if end:
-                yield rest + whole + end
-                rest = rest_of_block
-            else:
-                rest += block
-    if rest:
-        yield rest + b"\n"
-
-
-def _first_bad_line(path: Path, header: Header, otherwise: str) -> InputError:
-    """Look for what Arrow does not say: the line that has too few or too many values, or is not UTF-8."""
-    n_columns = len(header.names)
-    between = {",": "commas", ";": "semicolons", "\t": "tabs"}[header.delimiter]
-    with path.open("rb") as file:
-        for number, line in enumerate(file, 1):
-            try:
-                values = next(
-                    csv.reader([line.decode("utf-8-sig").rstrip("\r\n")], delimiter=header.delimiter, strict=True), []
-                )
-            except UnicodeDecodeError:
-                return InputError(f"{path}, line {number}: this is not UTF-8 text. Save the file as UTF-8.")
-            except csv.Error:
-                return InputError(f"{path}, line {number}: a quotation mark is open at its end. Close it.")
-            if values and len(values) != n_columns:
-                wrong = f"{n_columns} columns, but {len(values)} value{'' if len(values) == 1 else 's'}"
-                return InputError(f"{path}, line {number}: {wrong}. Give each column a value, separated by {between}.")
-    return InputError(f"{path} cannot be read as CSV ({otherwise}); write it again.")
 
 
 def _refuse_no_file(path: Path) -> None:

@@ -129,7 +129,7 @@ def memory_for(path: Path) -> int:
 def read_large(
     path: Path | str, ids: int | Sequence[object], folder: Path | str, held_out: float = 0.1, seed: int = 0
 ) -> LargeAnswers:
-    """The answers of a file about the items with these ids, or so many items; `folder` takes what memory does not.
+    """Read the answers of a file about the items with these ids, or so many; `folder` holds what memory does not.
 
     Whole items are held out, with all their answers. Every answer must be same or different for certain, and answers
     that contradict each other are refused.

@@ -87,8 +87,8 @@ class Pairs:
         """
         names = getattr(frame, "column_names", None)
         names = getattr(frame, "columns", frame) if names is None else names
-        given = {name: frame[column] for name, column in files.wanted_columns([*names], "the frame").items()}
-        return cls._from_columns(given, Source(np.arange(len(given["left"]))))
+        values_by_name = {name: frame[column] for name, column in files.wanted_columns([*names], "the frame").items()}
+        return cls._from_columns(values_by_name, Source(np.arange(len(values_by_name["left"]))))
 
     @classmethod
     def from_arrays(
@@ -107,14 +107,18 @@ class Pairs:
         index_pairs = index_pairs.reshape(0, 2).astype(np.int64) if index_pairs.size == 0 else index_pairs
         if index_pairs.ndim != 2 or index_pairs.shape[1] != 2:
             raise InputError(f"index_pairs has shape {index_pairs.shape}; give two items in each row: (m, 2).")
-        given: dict[str, Any] = {"left": index_pairs[:, 0], "right": index_pairs[:, 1], "same": np.asarray(same)}
+        values_by_name: dict[str, Any] = {
+            "left": index_pairs[:, 0],
+            "right": index_pairs[:, 1],
+            "same": np.asarray(same),
+        }
         for name, values in (("weight", weight), ("annotator", annotator)):
             if values is not None:
-                given[name] = np.asarray(values)
-        for name, values in given.items():
+                values_by_name[name] = np.asarray(values)
+        for name, values in values_by_name.items():
             if values.shape != (len(index_pairs),):
                 raise InputError(f"{name} has shape {values.shape}, but there are {len(index_pairs)} pairs.")
-        pairs = cls._from_columns(given, Source(np.arange(len(index_pairs))))
+        pairs = cls._from_columns(values_by_name, Source(np.arange(len(index_pairs))))
         if ids is None:
             return pairs
         if pairs.ids is not None:
@@ -160,10 +164,10 @@ class Pairs:
         return replace(cls.from_arrays(np.stack([left, right], 1), probability), n_items=n_items)
 
     @classmethod
-    def _from_columns(cls, given: dict[str, Any], source: Source) -> Self:
+    def _from_columns(cls, values_by_name: dict[str, Any], source: Source) -> Self:
         made = {
             name: values if source.unit == "line" else columns.column(name, values, source)
-            for name, values in given.items()
+            for name, values in values_by_name.items()
         }
         left, right, ids, n_items = columns.items(made["left"], made["right"], source)
         same = columns.answers(made["same"], source)
@@ -250,7 +254,7 @@ class Pairs:
         return replace(self, left=left, right=right, n_items=len(names), ids=names, indexed=False)
 
     def within(self, items: ArrayLike) -> Self:
-        """The answers between these items alone, which are numbered anew in the order given; by number or by a mask.
+        """The answers between these items alone, which are renumbered in the order given; by number or by a mask.
 
         >>> Pairs.from_arrays([(0, 1), (1, 2), (2, 3)], [1, 0, 1]).within([3, 2, 0]).left
         array([1])
@@ -284,10 +288,10 @@ class Pairs:
         >>> Pairs.from_arrays(asked * 3, said, annotator=np.repeat(["ann", "bob", "carl"], 40)).merged()
         Pairs(40 answers about 41 items: 20 same, 20 different)
         """
-        given = counted(self)
-        if given.annotator is None or len(np.unique(given.annotator)) < 2:
+        answers = counted(self)
+        if answers.annotator is None or len(np.unique(answers.annotator)) < 2:
             return self
-        merged = reliability(given).merge()
+        merged = reliability(answers).merge()
         merged = replace(merged, weight=np.where(merged.weight < SURE, np.float32(0), merged.weight))
         return merged.select(np.argsort(merged.lines))
 

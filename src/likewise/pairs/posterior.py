@@ -67,13 +67,13 @@ class Posterior:
     rates: Rates  # of each annotator
     share_wrong: float  # of the answers
     share_wrong_interval: tuple[float, float]  # of 95 %
-    supported: bool  # whether answers are borne out by others, or by the classes given; if not, the rates are a guess
+    supported: bool  # whether answers are confirmed by others, or by the given classes; if not, the rates are a guess
     n_redundant: int  # answers beyond those that a forest of them needs: only these can contradict others
     n_classes: int
     classes: Floats | None  # (n, K) the probability of each item's class, where unary terms were given
     outside: Floats | None  # (n,) and that it is in none of them
     exact: bool  # whether all is exact given the rates; else belief propagation or samples
-    settled: bool  # whether belief propagation came to an end; mean field took its place if not
+    converged: bool  # whether belief propagation came to an end; mean field took its place if not
     model: Groupings | Memberships | PairByPair
     items: Ints  # the items that the model knows, in order
 
@@ -97,13 +97,13 @@ class Posterior:
             return same
         known = (self.items[a] == i) & (self.items[b] == j) & (i != j)
         a, b, couplings = a[known], b[known], self.model.couplings
-        found = self.model.between(a, b)
+        result = self.model.between(a, b)
         if len(couplings.i):
             coupled = pair_keys(couplings.i, couplings.j, couplings.n)  # sorted
             wanted = pair_keys(a, b, couplings.n)
             place = np.searchsorted(coupled, wanted).clip(max=len(coupled) - 1)
-            found = np.where(coupled[place] == wanted, self.model.same[place], found)
-        same[known] = found
+            result = np.where(coupled[place] == wanted, self.model.same[place], result)
+        same[known] = result
         return same
 
     def least_credible(self, limit: int | None = None) -> Ints:
@@ -204,7 +204,7 @@ def infer(
     share = float(wrong.mean()) if len(rows) else PRIOR_WRONG / PRIOR_ANSWERS
     share += float(hidden.added @ [same.mean(), 1 - same.mean()]) if len(rows) else 0.0
     low, high = share_interval(np.array(share), np.array(variance if len(rows) else 1.0))
-    found = Posterior(
+    result = Posterior(
         pairs=pairs,
         same=np.empty(len(pairs)),
         right=np.empty(len(pairs)),
@@ -217,15 +217,15 @@ def infer(
         classes=None if isinstance(model, Groupings) else model.classes[:, :-1],
         outside=None if isinstance(model, Groupings) else model.classes[:, -1],
         exact=model.exact,
-        settled=model.settled,
+        converged=model.converged,
         model=model,
         items=items,
     )
-    found.same[rows] = same
+    result.same[rows] = same
     others = np.setdiff1d(np.arange(len(pairs)), rows)
-    found.same[others] = found.probability_same(pairs.left[others], pairs.right[others])
-    found.right[:] = np.select([pairs.same > 0.5, pairs.same < 0.5], [found.same, 1 - found.same], 0.5)
-    return found
+    result.same[others] = result.probability_same(pairs.left[others], pairs.right[others])
+    result.right[:] = np.select([pairs.same > 0.5, pairs.same < 0.5], [result.same, 1 - result.same], 0.5)
+    return result
 
 
 class Fit(NamedTuple):
@@ -278,7 +278,7 @@ def _supported(fit: Fit, answers: AnswersByAnnotator, untaught: NDArray[np.bool_
 
     Below FORETOLD many numbers of classes and rates explain the answers equally well, and those found are a guess. A
     classifier leaves no such choice: there it is enough that answers which it was not taught go with what it foretells,
-    as they would not if they were dealt out anew.
+    as they would not if they were dealt out again.
     """
     if untaught is None:
         gain = float(fit.gain.sum())
@@ -291,10 +291,10 @@ def _supported(fit: Fit, answers: AnswersByAnnotator, untaught: NDArray[np.bool_
 
 
 def _start(rates: tuple[float, float] | None, n: int) -> tuple[Floats, Floats]:
-    given = (PRIOR_WRONG / PRIOR_ANSWERS,) * 2 if rates is None else tuple(rates)
-    if len(given) != 2 or not all(0 < rate < 1 for rate in given):
+    first_rates = (PRIOR_WRONG / PRIOR_ANSWERS,) * 2 if rates is None else tuple(rates)
+    if len(first_rates) != 2 or not all(0 < rate < 1 for rate in first_rates):
         raise InputError(f"rates is {rates}; give the rates of false different and false same, each between 0 and 1.")
-    return np.full(n, float(given[0])), np.full(n, float(given[1]))
+    return np.full(n, float(first_rates[0])), np.full(n, float(first_rates[1]))
 
 
 def _unary(pairs: Pairs, unary: ArrayLike | None, n_classes: int | None) -> Floats | None:

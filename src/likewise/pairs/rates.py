@@ -127,7 +127,7 @@ def estimate(
 
 
 class HiddenErrors(NamedTuple):
-    """What is to be added to the rates of false "different" and of false "same", whoever answers."""
+    """What is added to the rates of false "different" and of false "same" of all annotators."""
 
     added: Floats  # (2,) 0 or more
     covariance: Floats  # (2, 2)
@@ -173,10 +173,10 @@ def summarise_rates(
     counts = _counts(answers, same, e, d)
     missing = _missing(answers, same, e, d)
     shrunk = [sum(_shrunk(*counts[k], missing[k, k])) for k in (0, 1)]
-    whole = np.array([shrunk[0] * e * (1 - e), shrunk[1] * d * (1 - d)])  # (2, A) if all pairs were known
-    information = (np.eye(2)[:, :, None] * whole - missing).transpose(2, 0, 1)  # (A, 2, 2)
+    complete = np.array([shrunk[0] * e * (1 - e), shrunk[1] * d * (1 - d)])  # (2, A) if all pairs were known
+    information = (np.eye(2)[:, :, None] * complete - missing).transpose(2, 0, 1)  # (A, 2, 2)
     values, vectors = np.linalg.eigh(information)
-    values = np.maximum(values, 1e-3 * whole.min(axis=0)[:, None])
+    values = np.maximum(values, 1e-3 * complete.min(axis=0)[:, None])
     covariance = np.einsum("aij,aj,akj->aik", vectors, 1 / values, vectors)  # (A, 2, 2) of the logits
 
     slope = np.stack([e * (1 - e), d * (1 - d)], axis=1)  # (A, 2) of the rates by their logits

@@ -149,8 +149,8 @@ def stream_answers(path: Path, ids: int | Sequence[object]) -> Iterator[Part]:
     places = Places(ids)
     parts = files.csv_parts(path) if files.check_suffix(path) == ".csv" else files.parquet_parts(path)
     minus, zero = "", ""  # where the first of them stands
-    for given, source in parts:
-        made = {name: columns.column(name, values, source) for name, values in given.items() if name != "annotator"}
+    for part, source in parts:
+        made = {name: columns.column(name, values, source) for name, values in part.items() if name != "annotator"}
         left, right = places.of({name: made[name] for name in ("left", "right")}, source)
         same = columns.answers(made["same"], source)
         weight = columns.weights(made["weight"], source) if "weight" in made else np.ones(len(same), dtype=np.float32)

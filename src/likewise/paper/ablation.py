@@ -14,14 +14,14 @@ from torch import Tensor, nn
 
 from likewise.criteria import mcl
 from likewise.datasets import DataSet, Items, load
-from likewise.paper.entries import NO_TREATMENT, Entry, check_name, rows_of
-from likewise.paper.recipe import Recipe, Treatment, recipes
+from likewise.paper.recipe import check_name, rows_of
 from likewise.paper.records import machines, notes, read_records, run_missing, table
 from likewise.paper.table1 import Table1Record, config_of, run_entry
+from likewise.paper.table1_entries import NO_TREATMENT, Entry, Recipe, Treatment, recipes
 from likewise.supervision import PER_OUTPUT, LabelKnowledge, RecentOutputs, joint_objective, label_objective
 from likewise.training import TrainingResult, train_labelled
+from likewise.training.forward import Objective
 from likewise.training.orders import ClassOrder
-from likewise.training.precision import Objective
 from likewise.training.settings import Precision
 
 # What was tried so that MCL starts early and keeps its classes apart, each option alone.
@@ -42,7 +42,7 @@ class Option:
     """One change to MCL as the recipe has it."""
 
     words: str
-    told: dict[str, object] = field(default_factory=dict)  # its numbers, for the record
+    numbers: dict[str, object] = field(default_factory=dict)  # its numbers, for the record
     loss: Loss | None = None  # in place of MCL
     scale: float = 1.0  # of the last layer's weights at the start
     half_the_classes: bool = False  # in each batch, so that "same" is twice as frequent
@@ -143,9 +143,8 @@ def ablation_recipes() -> list[Recipe]:
 
 
 def _with_options(recipe: Recipe) -> Recipe:
-    settings = replace(recipe.settings, precision=PRECISION)
-    options = {name: Treatment(recipe.expect["mcl"], settings) for name in OPTION_NAMES}
-    return replace(recipe, table=TABLE, settings=settings, treatments=options)
+    options = {name: Treatment(recipe.expect.mcl) for name in OPTION_NAMES}
+    return replace(recipe, table=TABLE, training=replace(recipe.training, precision=PRECISION), treatment=options)
 
 
 def select_ablation(
@@ -190,7 +189,7 @@ def run_ablation_entry(entry: AblationEntry, data: DataSet, run: Path) -> Table1
     if entry.option in PLAIN:
         return run_entry(entry, data, run)
     record = run_entry(entry, data, run, train_option)
-    return replace(record, settings={**record.settings, **_told(entry)})
+    return replace(record, settings={**record.settings, **_numbers(entry)})
 
 
 def train_option(
@@ -214,14 +213,14 @@ def train_option(
         settings,
         augment=entry.recipe.augmentation,
         run=run,
-        config={**config_of(entry, criterion), **_told(entry)},
+        config={**config_of(entry, criterion), **_numbers(entry)},
         objective=objective,
         order=order,
     )
 
 
-def _told(entry: Entry) -> dict[str, object]:
-    return {"option": OPTIONS[entry.treatment].told}
+def _numbers(entry: Entry) -> dict[str, object]:
+    return {"option": OPTIONS[entry.treatment].numbers}
 
 
 # The section of RESULTS.md on the start of MCL: cross-entropy, MCL as it is, and each option alone.

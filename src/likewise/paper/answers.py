@@ -1,6 +1,6 @@
 """Test accuracy against the number of random answers: run the trials, each to a run folder and a record.
 
-The classifier is made as anyone would make it: with its defaults, but for what the recipe says of the network and the
+The classifier has its defaults, as anyone would make it, except for what the recipe says of the network and the
 augmentation. Where the recipe has a twin, it is the same network given as many class labels as there were answers, with
 as many steps as all stages of the classifier took and the same augmentation, trained with cross-entropy.
 """
@@ -32,8 +32,7 @@ from likewise.paper.answers_rivals import labelled_rows, run_rivals
 from likewise.paper.answers_trials import Annotator, AnswersRecipe, AnswersRecord, Trial
 from likewise.paper.experts import ask_experts
 from likewise.paper.records import record_path, run_missing
-from likewise.storage.machine import machine
-from likewise.storage.records import read_json, write_json
+from likewise.storage.records import machine, read_json, write_json
 from likewise.storage.run_folder import finished_stages
 from likewise.training import Settings, measure, train_labelled
 
@@ -166,7 +165,7 @@ def annotator_rates(classifier: PairClassifier, trial: Trial) -> dict[str, dict[
 
 
 def classifier_of(trial: Trial, n_classes: int, run: Path) -> PairClassifier:
-    """The classifier with its defaults, but for what the recipe and the command line say."""
+    """The classifier with its defaults, except for what the recipe and the command line say."""
     recipe = trial.recipe
     arguments: dict[str, Any] = {**recipe.training}
     if recipe.network is not None:
@@ -205,8 +204,8 @@ def fit_timed(classifier: PairClassifier, items: Items, pairs: Pairs, run: Path)
         for name in spent:  # a run that was stopped and resumed: its stages know better
             spent[name] = round(max(spent[name], sum(stage[name] for stage in stages)), 1)
         write_json(run / "fit.json", {**spent, **machine()})
-    found: dict[str, Any] = read_json(run / "fit.json")
-    return found
+    facts: dict[str, Any] = read_json(run / "fit.json")
+    return facts
 
 
 @dataclass(frozen=True)

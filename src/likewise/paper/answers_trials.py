@@ -84,7 +84,7 @@ def answers_recipes(table: str = "answers") -> dict[str, AnswersRecipe]:
     [('digits', None), ('mnist', 98.2), ('photos', 89.0)]
     """
     folder = resources.files("likewise.paper") / "recipes" / table
-    found = {}
+    recipes = {}
     for file in sorted(folder.iterdir(), key=lambda file: file.name):
         if file.name.endswith(".toml"):
             content = tomllib.loads(file.read_text(encoding="utf-8"))
@@ -96,8 +96,8 @@ def answers_recipes(table: str = "answers") -> dict[str, AnswersRecipe]:
                 for method, figures in content.get("published", {}).items()
             }
             content["panels"] = {name: _panel(**panel) for name, panel in content.get("panels", {}).items()}
-            found[content["dataset"]] = AnswersRecipe(**content)
-    return found
+            recipes[content["dataset"]] = AnswersRecipe(**content)
+    return recipes
 
 
 def _panel(answers: int, annotators: Mapping[str, tuple[float, float]]) -> Panel:

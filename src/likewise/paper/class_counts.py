@@ -23,7 +23,7 @@ from likewise.errors import InputError
 from likewise.estimators import SimilarityNetwork
 from likewise.estimators.grouped_pile import count_classes
 from likewise.paper.records import Record, machines, notes, read_records, run_missing, table
-from likewise.storage.machine import machine
+from likewise.storage.records import machine
 
 TABLE = "counts"
 ITEMS = 60  # of each class, at most: piles are as small as people's are

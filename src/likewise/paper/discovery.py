@@ -29,7 +29,7 @@ from likewise.errors import InputError
 from likewise.estimators import CategoryDiscoverer
 from likewise.evaluation import auroc, known_and_new
 from likewise.paper.records import Record, machines, notes, read_records, run_missing, table
-from likewise.storage.machine import machine
+from likewise.storage.records import machine
 
 TABLE = "discovery"
 ROUNDS = 50  # of semi-supervised k-means

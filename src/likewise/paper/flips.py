@@ -20,10 +20,10 @@ from likewise.criteria import KCL, MCL
 from likewise.datasets import OMNIGLOT_MEAN, OMNIGLOT_STD, Items, load_omniglot
 from likewise.evaluation import accuracy, confusion, match_outputs, n_dominant
 from likewise.networks import build
-from likewise.paper.entries import compress
+from likewise.paper.recipe import compress
 from likewise.paper.records import Record, machines, notes, read_records, run_missing, table
 from likewise.paper.transfer_entries import MOST_OUTPUTS, transfer_recipes
-from likewise.storage.machine import machine
+from likewise.storage.records import machine
 from likewise.supervision.labels import LabelledBatch
 from likewise.training import TensorBatches, predict_logits, train
 
@@ -106,9 +106,9 @@ def wrong_target(labels: Tensor, rate: str, seed: int) -> Tensor:
 
 def run_flip(entry: FlipEntry, items: Items) -> FlipRecord:
     recipe = next(one for one in transfer_recipes() if one.name == "paper")
-    whole = recipe.training
-    drops = compress(whole.drops, whole.epochs, entry.epochs)
-    settings = replace(whole, epochs=entry.epochs, drops=drops, precision="float32", seed=entry.seed)
+    schedule = recipe.training
+    drops = compress(schedule.drops, schedule.epochs, entry.epochs)
+    settings = replace(schedule, epochs=entry.epochs, drops=drops, precision="float32", seed=entry.seed)
     target = wrong_target(items.labels, entry.rate, entry.seed)
     criterion = MCL() if entry.method == "mcl" else KCL(constant_target=True)  # as the reference code has it
 
@@ -132,8 +132,8 @@ def run_flip(entry: FlipEntry, items: Items) -> FlipRecord:
     outputs = predict_logits(network, items.inputs, mean=OMNIGLOT_MEAN, std=OMNIGLOT_STD).argmax(1).numpy()
     counts = confusion(outputs, items.labels.numpy(), MOST_OUTPUTS, items.n_classes)
     above = torch.ones_like(target).triu(1) > 0
-    same, said = (items.labels[:, None] == items.labels)[above], target[above] > 0
-    both = float((same & said).sum())
+    same, target_same = (items.labels[:, None] == items.labels)[above], target[above] > 0
+    both = float((same & target_same).sum())
     return FlipRecord(
         table=TABLE,
         settings={"recipe": "paper", "outputs": MOST_OUTPUTS, "precision": settings.precision},
@@ -145,7 +145,7 @@ def run_flip(entry: FlipEntry, items: Items) -> FlipRecord:
         true_classes=items.n_classes,
         n_classes=n_dominant(outputs, MOST_OUTPUTS),
         acc=round(100 * accuracy(counts, match_outputs(counts)), 2),
-        same_precision=round(both / float(said.sum()), 4),
+        same_precision=round(both / float(target_same.sum()), 4),
         same_recall=round(both / float(same.sum()), 4),
         cpu_seconds=round(time.process_time() - cpu, 1),
         command=f"likewise paper flips --method {entry.method} --alphabet {entry.alphabet} --rate {entry.rate} "

@@ -14,11 +14,10 @@ from typing import Any
 
 from likewise.errors import InputError
 from likewise.landscape import LOSSES, Surface, finite_range, loss_surface, rank_correlation, share_below
-from likewise.paper.entries import NO_TREATMENT, Entry, select
-from likewise.paper.recipe import recipes
 from likewise.paper.records import Record, machines, notes, read_record, read_records, record_path, table, write_record
+from likewise.paper.table1_entries import NO_TREATMENT, Entry, recipes, select
 from likewise.reporting.surfaces import picture, surface_panel
-from likewise.storage.machine import machine
+from likewise.storage.records import machine
 
 # What the loss surfaces of one network on one data set show, one JSON file; the surfaces lie beside it as .npz.
 

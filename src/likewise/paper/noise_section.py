@@ -73,9 +73,9 @@ def _dataset_part(recipe: AnswersRecipe, records: Sequence[AnswersRecord]) -> st
             rows = [_rivals_row(_of(records, row, "none"), recipe.rivals) for row in compared]
             parts += [OTHERS, table(header, rows, header[1:])]
     for panel in recipe.panels:
-        judged = [record for record in records if record.panel == panel and record.model == "none" and record.rates]
-        if judged:
-            parts.append(_coverage_part(panel, judged))
+        with_rates = [record for record in records if record.panel == panel and record.model == "none" and record.rates]
+        if with_rates:
+            parts.append(_coverage_part(panel, with_rates))
     missing = [row for row in expected if row not in measured]
     parts.append("".join(f"- Not tried yet: {_words(row)}.\n" for row in missing))
     return "\n".join(part for part in parts if part)
@@ -84,7 +84,7 @@ def _dataset_part(recipe: AnswersRecipe, records: Sequence[AnswersRecord]) -> st
 def _ablation_row(records: Sequence[AnswersRecord], models: Sequence[str], aim: Aim) -> tuple[str, ...]:
     by_model = {model: [record for record in records if record.model == model] for model in models}
     ours = [record.accuracy for record in by_model["none"]]
-    found = [record.wrong_auroc for record in by_model["none"] if record.wrong_auroc is not None]
+    aurocs = [record.wrong_auroc for record in by_model["none"] if record.wrong_auroc is not None]
     first = (by_model["none"] or records)[0]
     draws = {len(by_model[model]) for model in models if by_model[model]}
     required = aim.accuracy
@@ -95,7 +95,7 @@ def _ablation_row(records: Sequence[AnswersRecord], models: Sequence[str], aim: 
         *(_cell([record.accuracy for record in by_model[model]]) for model in models),
         "" if required is None else _verdict(ours, required),
         "" if aim.aim is None else _verdict(ours, aim.aim),
-        f"{mean(found):.4f} [{min(found):.4f}]" if found else "",
+        f"{mean(aurocs):.4f} [{min(aurocs):.4f}]" if aurocs else "",
         " or ".join(str(number) for number in sorted(draws)),
         f"`{first.command}`",
     )

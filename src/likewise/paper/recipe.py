@@ -1,27 +1,36 @@
-"""A recipe: one dataset-network row of a table of the paper, read from TOML and checked key by key."""
+"""Recipes: rows of a table of the paper, read from TOML and checked key by key; and the choice among them.
+
+A dataclass is the schema of a TOML table: the types of its fields say what each key may hold, and a field without a
+default must be there. `Annotated` adds what a type cannot say: a narrower kind of value, the names that keys may have,
+or which keys of `Settings` a recipe must give.
+"""
 
 from __future__ import annotations
 
 import tomllib
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import MISSING, fields, is_dataclass
 from importlib import resources
 from importlib.resources.abc import Traversable
 from itertools import pairwise
-from typing import Any
+from types import NoneType, UnionType
+from typing import Annotated, Any, Literal, NamedTuple, Protocol, TypeVar, get_args, get_origin, get_type_hints
 
-from likewise.datasets import Augmentation
 from likewise.errors import InputError
 from likewise.training.settings import Settings
 
-# The keys of a recipe's TOML file: what each may hold, and the reading of a table of them, key by key.
-
-# The words for a message, and the reading, which is None where the value is wrong.
-Kind = tuple[str, Callable[[Any], Any]]
+T = TypeVar("T")
 
 
-def _whole(value: Any) -> int | None:
-    return value if isinstance(value, int) and not isinstance(value, bool) and value > 0 else None
+class Kind(NamedTuple):
+    """What a value may be, for a message; and its reading, which gives None where the value is wrong."""
+
+    words: str
+    read: Callable[[Any], Any]
+
+
+def one_of(*choices: str) -> Kind:
+    return Kind(" or ".join(choices), lambda value: value if value in choices else None)
 
 
 def _any_number(value: Any) -> float | None:
@@ -33,8 +42,11 @@ def _number(value: Any) -> float | None:
     return number if number is not None and number >= 0 else None
 
 
+def _whole(value: Any) -> int | None:
+    return value if isinstance(value, int) and not isinstance(value, bool) and value > 0 else None
+
+
 def _epochs(value: Any) -> tuple[int, ...] | None:
-    """Epochs in rising order, each a positive whole number."""
     if not isinstance(value, list) or any(_whole(epoch) is None for epoch in value):
         return None
     return tuple(value) if all(a < b for a, b in pairwise(value)) else None
@@ -46,45 +58,31 @@ def _span(value: Any) -> tuple[float, float] | None:
     return (float(value[0]), float(value[1])) if value[0] <= value[1] else None
 
 
-def _instance(kind: type) -> Callable[[Any], Any]:
-    return lambda value: value if isinstance(value, kind) else None
-
-
-def one_of(*choices: str) -> Kind:
-    return " or ".join(choices), lambda value: value if value in choices else None
-
-
-TEXT: Kind = ("a text", _instance(str))
-TABLE: Kind = ("a table", _instance(dict))
-LIST: Kind = ("a list of tables", _instance(list))
-SWITCH: Kind = ("true or false", _instance(bool))
-WHOLE: Kind = ("a whole number above 0", _whole)
-NUMBER: Kind = ("a number, 0 or more", _number)
-ANY_NUMBER: Kind = ("a number", _any_number)
-EPOCHS: Kind = ("a list of epochs in rising order", _epochs)
-
-TRAINING: dict[str, Kind] = {
-    "epochs": WHOLE,
-    "batch_size": WHOLE,
-    "optimizer": one_of("adam", "adamw", "sgd"),
-    "learning_rate": NUMBER,
-    "momentum": NUMBER,
-    "weight_decay": NUMBER,
-    "clip_norm": NUMBER,
-    "schedule": one_of("step", "one-cycle"),
-    "drops": EPOCHS,
-    "precision": one_of("auto", "float32", "bfloat16"),
+ANY_NUMBER = Kind("a number", _any_number)
+KINDS: dict[Any, Kind] = {
+    str: Kind("a text", lambda value: value if isinstance(value, str) else None),
+    bool: Kind("true or false", lambda value: value if isinstance(value, bool) else None),
+    int: Kind("a whole number above 0", _whole),
+    float: Kind("a number, 0 or more", _number),
+    tuple[int, ...]: Kind("a list of epochs in rising order", _epochs),
+    tuple[float, float]: Kind("two numbers in rising order", _span),
 }
-SCHEDULE = {"epochs", "batch_size", "optimizer", "learning_rate"}  # what every recipe must say of its training
-AUGMENTATION: dict[str, Kind] = {
-    "crop_padding": WHOLE,
-    "flip": SWITCH,
-    "degrees": NUMBER,
-    "translate": NUMBER,
-    "scale": ("two numbers in rising order", _span),
-    "shear": NUMBER,
-    "area": ("two numbers in rising order", _span),
+KEYS: dict[type, tuple[str, ...]] = {  # of `Settings`, a recipe has those that the paper names
+    Settings: (
+        "epochs",
+        "batch_size",
+        "optimizer",
+        "learning_rate",
+        "momentum",
+        "weight_decay",
+        "clip_norm",
+        "schedule",
+        "drops",
+        "precision",
+    )
 }
+WholeSchedule = Annotated[Settings, frozenset(("epochs", "batch_size", "optimizer", "learning_rate"))]
+Schedule = Annotated[Settings, frozenset(("epochs",))]
 
 
 def files(table: str) -> list[Traversable]:
@@ -93,103 +91,125 @@ def files(table: str) -> list[Traversable]:
     return [file for file in folder.iterdir() if file.name.endswith(".toml")]
 
 
-def read_toml(file: Traversable) -> dict[str, Any]:
+def read_file(schema: type[T], file: Traversable) -> T:
+    """Read one TOML file; an unknown, missing or wrong key is an InputError that names the file and the key."""
     try:
-        return tomllib.loads(file.read_text(encoding="utf-8"))
+        content = tomllib.loads(file.read_text(encoding="utf-8"))
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise InputError(f"{file.name}: not a TOML file ({error}). Correct it or restore the packaged one.") from None
+    return schema(**_fields(schema, file.name, "", content, None))
 
 
-def checked(
-    file: str, section: str, value: object, kinds: Mapping[str, Kind], required: set[str] | None = None
-) -> dict[str, Any]:
-    """The values of one TOML table, each of its kind, or an InputError."""
-    prefix = f"{section}." if section else ""
+def _fields(schema: type, file: str, section: str, value: object, required: frozenset[str] | None) -> dict[str, Any]:
+    """The values of one TOML table, each as the field of that name has it."""
+    hints = get_type_hints(schema, include_extras=True)
+    hints = {name: hints[name] for name in KEYS.get(schema, tuple(each.name for each in fields(schema)))}
+    if required is None:
+        required = frozenset(each.name for each in fields(schema) if each.default is each.default_factory is MISSING)
+    _refuse_unknown(file, section, value, list(hints))
+    assert isinstance(value, dict)
+    for key in hints:
+        if key in required and key not in value:
+            raise InputError(f"{file}: {_below(section, key)} is missing. Give it as {_words(hints[key])}.")
+    return {key: _value(hints[key], file, _below(section, key), value[key]) for key in value}
+
+
+def _value(hint: Any, file: str, key: str, value: object) -> Any:
+    """A value as its type has it, or an InputError."""
+    hint, extra = (get_args(hint)[0], get_args(hint)[1]) if get_origin(hint) is Annotated else (hint, None)
+    if get_origin(hint) is UnionType:  # something or None, which TOML leaves out
+        hint = next(each for each in get_args(hint) if each is not NoneType)
+    if isinstance(extra, Kind) and get_origin(hint) is not Mapping:
+        return _read(extra, file, key, value)
+    if isinstance(hint, type) and is_dataclass(hint):
+        return hint(**_fields(hint, file, key, value, extra))
+    if get_origin(hint) is Mapping:
+        if isinstance(extra, type):  # some of its fields
+            return _fields(extra, file, key, value, frozenset())
+        _refuse_unknown(file, key, value, extra.words.split(" or ") if extra else None)
+        assert isinstance(value, dict)
+        return {name: _value(get_args(hint)[1], file, _below(key, name), each) for name, each in value.items()}
+    if get_origin(hint) is tuple and is_dataclass(get_args(hint)[0]):
+        if not isinstance(value, list):
+            raise InputError(f"{file}: {key} must be a list of tables, got {value!r}.")
+        return tuple(_value(get_args(hint)[0], file, key, each) for each in value)
+    return _read(one_of(*get_args(hint)) if get_origin(hint) is Literal else KINDS[hint], file, key, value)
+
+
+def _read(kind: Kind, file: str, key: str, value: object) -> Any:
+    result = kind.read(value)
+    if result is None:
+        raise InputError(f"{file}: {key} must be {kind.words}, got {value!r}.")
+    return result
+
+
+def _refuse_unknown(file: str, section: str, value: object, known: list[str] | None) -> None:
     if not isinstance(value, dict):
         raise InputError(f"{file}: {section} must be a table, got {value!r}. Write it as [{section}].")
     for key in value:
-        if key not in kinds:
-            raise InputError(f"{file}: unknown key {prefix}{key}. Use one of {', '.join(kinds)}.")
-    for key in kinds:
-        if key in (required or ()) and key not in value:
-            raise InputError(f"{file}: {prefix}{key} is missing. Give it as {kinds[key][0]}.")
-    read = {key: kinds[key][1](value[key]) for key in value}
-    for key, result in read.items():
-        if result is None:
-            raise InputError(f"{file}: {prefix}{key} must be {kinds[key][0]}, got {value[key]!r}.")
-    return read
+        if known is not None and key not in known:
+            raise InputError(f"{file}: unknown key {_below(section, key)}. Use one of {', '.join(known)}.")
 
 
-CRITERIA = ("ce", "kcl", "mcl")
+def _below(section: str, key: str) -> str:
+    return f"{section}.{key}" if section else key
 
 
-@dataclass(frozen=True)
-class Treatment:
-    """A cure that the paper tried where KCL fails: other settings, or weights that a few labels gave."""
-
-    expect: float  # test error in %
-    settings: Settings
-    pretrain_labels: int = 0  # first train with cross-entropy on so many labelled items; 0 = do not
+def _words(hint: Any) -> str:
+    return KINDS[hint].words if hint in KINDS else "a table"
 
 
-@dataclass(frozen=True)
-class Recipe:
-    table: str
-    row: int  # its place in the table, counted from 1
-    dataset: str
-    network: str
-    settings: Settings
-    augmentation: Augmentation
-    kcl: Mapping[str, float | bool]  # arguments of the criterion
-    mcl: Mapping[str, bool]  # likewise
-    expect: Mapping[str, float]  # criterion -> test error in %
-    treatments: Mapping[str, Treatment] = field(default_factory=dict)  # of KCL
+class OfNetwork(Protocol):
+    """A recipe of a data set and a network."""
+
+    @property
+    def dataset(self) -> str: ...
+    @property
+    def network(self) -> str: ...
 
 
-def recipes(table: str = "table1") -> list[Recipe]:
-    """The packaged recipes of a table, in the order of its rows.
+SomeRecipe = TypeVar("SomeRecipe", bound=OfNetwork)
 
-    >>> [f"{recipe.dataset}-{recipe.network}" for recipe in recipes()][:3]
-    ['mnist-lenet', 'cifar10-lenet', 'cifar10-vgg8']
+
+def rows_of(recipes: Sequence[SomeRecipe], dataset: str | None, network: str | None) -> list[SomeRecipe]:
+    """The recipes of this data set and network; None takes all."""
+    check_name("--dataset", dataset, dict.fromkeys(recipe.dataset for recipe in recipes))
+    check_name("--network", network, dict.fromkeys(recipe.network for recipe in recipes))
+    rows = [recipe for recipe in recipes if dataset in (None, recipe.dataset) and network in (None, recipe.network)]
+    if not rows:
+        have = ", ".join(f"{recipe.dataset} {recipe.network}" for recipe in recipes)
+        raise InputError(f"No recipe has --dataset {dataset} with --network {network}. There are {have}.")
+    return rows
+
+
+def check_name(option: str, value: str | None, known: Sequence[str] | dict[str, None]) -> None:
+    """Refuse the value of an option that no recipe has."""
+    if value is not None and value not in known:
+        raise InputError(f"{option} {value} is not in the table. Use one of {', '.join(known)}.")
+
+
+def check_least(**options: tuple[int | None, int]) -> None:
+    """Refuse the number of an option that is too small: `option=(number, least)`."""
+    for option, (number, least) in options.items():
+        if number is not None and number < least:
+            raise InputError(f"--{option.replace('_', '-')} must be {least} or more, got {number}.")
+
+
+def compress(drops: Sequence[int], epochs: int, to: int) -> tuple[int, ...]:
+    """The drops of a schedule of `epochs` for a run of `to` epochs, in proportion.
+
+    At least one epoch lies before, between and after the drops; those for which there is no room are left out.
+
+    >>> compress((80, 120), 140, 8)
+    (5, 7)
+    >>> compress((10, 20), 30, 3), compress((80, 120), 140, 3), compress((80, 120), 140, 2), compress((80, 120), 140, 1)
+    ((1, 2), (1, 2), (1,), ())
     """
-    return sorted((read_recipe(file) for file in files(table)), key=lambda recipe: recipe.row)
-
-
-def read_recipe(file: Traversable) -> Recipe:
-    """Read one TOML file; an unknown, missing or wrong key is an InputError that names the file and the key."""
-    top = checked(file.name, "", read_toml(file), TOP, required=set(TOP) - {"augmentation", "treatment"})
-    training = checked(file.name, "training", top["training"], TRAINING, required=SCHEDULE)
-    settings = Settings(**training)
-    treatments = {
-        name: _treatment(file.name, f"treatment.{name}", value, settings)
-        for name, value in top.get("treatment", {}).items()
-    }
-    return Recipe(
-        table=top["table"],
-        row=top["row"],
-        dataset=top["dataset"],
-        network=top["network"],
-        settings=settings,
-        augmentation=Augmentation(**checked(file.name, "augmentation", top.get("augmentation", {}), AUGMENTATION)),
-        kcl=checked(file.name, "kcl", top["kcl"], KCL, required=set(KCL)),
-        mcl=checked(file.name, "mcl", top["mcl"], MCL, required=set(MCL)),
-        expect=checked(file.name, "expect", top["expect"], EXPECT, required=set(EXPECT)),
-        treatments=treatments,
-    )
-
-
-def _treatment(file: str, section: str, value: object, settings: Settings) -> Treatment:
-    table = checked(file, section, value, TREATMENT, required={"expect"})
-    changes = checked(file, f"{section}.training", table.get("training", {}), TRAINING)
-    return Treatment(table["expect"], replace(settings, **changes), table.get("pretrain_labels", 0))
-
-
-TOP: dict[str, Kind] = {
-    **dict.fromkeys(("table", "dataset", "network"), TEXT),
-    "row": WHOLE,
-    **dict.fromkeys(("training", "augmentation", "kcl", "mcl", "expect", "treatment"), TABLE),
-}
-KCL: dict[str, Kind] = {"margin": NUMBER, "constant_target": SWITCH}
-MCL: dict[str, Kind] = {"self_pairs": SWITCH}
-EXPECT: dict[str, Kind] = dict.fromkeys(CRITERIA, NUMBER)
-TREATMENT: dict[str, Kind] = {"expect": NUMBER, "training": TABLE, "pretrain_labels": WHOLE}
+    kept = drops[: to - 1]
+    placed: list[int] = []
+    for position, drop in enumerate(kept):
+        nearest = (2 * drop * to + epochs) // (2 * epochs)
+        first = placed[-1] + 1 if placed else 1
+        last = to - (len(kept) - position)
+        placed.append(max(first, min(nearest, last)))
+    return tuple(placed)

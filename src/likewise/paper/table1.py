@@ -17,11 +17,9 @@ from likewise.datasets import DataSet, Items, load
 from likewise.errors import InputError
 from likewise.evaluation import accuracy, scores
 from likewise.networks import build
-from likewise.paper.entries import NO_TREATMENT, Entry, run_name
-from likewise.paper.recipe import recipes
 from likewise.paper.records import Record, machines, notes, read_records, table, write_record
-from likewise.storage.machine import machine
-from likewise.storage.records import read_json, write_json
+from likewise.paper.table1_entries import NO_TREATMENT, Entry, recipes, run_name
+from likewise.storage.records import machine, read_json, write_json
 from likewise.training import TrainingResult, measure, train_labelled
 
 Train = Callable[[Entry, nn.Module, Items, DataSet, nn.Module, Path], TrainingResult]
@@ -110,17 +108,17 @@ def criterion_of(entry: Entry) -> nn.Module:
     if entry.criterion == "ce":
         return nn.CrossEntropyLoss()
     if entry.criterion == "kcl":
-        return KCL(margin=float(entry.recipe.kcl["margin"]), constant_target=bool(entry.recipe.kcl["constant_target"]))
-    return MCL(self_pairs=entry.recipe.mcl["self_pairs"])
+        return KCL(**asdict(entry.recipe.kcl))
+    return MCL(**asdict(entry.recipe.mcl))
 
 
 def beyond_settings(entry: Entry) -> dict[str, object]:
     """What a run depends on besides its names and its Settings."""
     config: dict[str, object] = {"augmentation": asdict(entry.recipe.augmentation)}
     if entry.criterion == "kcl":
-        config["kcl"] = dict(entry.recipe.kcl)
+        config["kcl"] = asdict(entry.recipe.kcl)
     if entry.criterion == "mcl":
-        config["mcl"] = dict(entry.recipe.mcl)
+        config["mcl"] = asdict(entry.recipe.mcl)
     if entry.pretrain_labels:
         config["pretrain_labels"] = entry.pretrain_labels
     return config
@@ -235,7 +233,7 @@ def _entry_rows(records: Sequence[Table1Record]) -> list[tuple[str, ...]]:
 
 def _row(record: Table1Record, ours: str, error: float, seed: str) -> tuple[str, ...]:
     treatment = "" if record.treatment == NO_TREATMENT else f" ({record.treatment})"
-    whole = record.epochs == record.paper_epochs
+    full_schedule = record.epochs == record.paper_epochs
     return (
         record.dataset,
         record.network,
@@ -243,7 +241,7 @@ def _row(record: Table1Record, ours: str, error: float, seed: str) -> tuple[str,
         f"{record.paper_error:.1f}",
         ours,
         f"{error - record.paper_error:+.2f}",
-        f"{record.epochs} epochs" if whole else f"{record.epochs} of {record.paper_epochs} epochs",
+        f"{record.epochs} epochs" if full_schedule else f"{record.epochs} of {record.paper_epochs} epochs",
         seed,
         f"{record.cpu_seconds / 60:.1f}",
         f"`{record.command}`",

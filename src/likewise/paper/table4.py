@@ -18,10 +18,9 @@ from likewise.evaluation import accuracy
 from likewise.networks import build
 from likewise.paper.records import Record, machines, notes, read_records, record_path, run_missing, table
 from likewise.paper.table4_entries import TABLE4, Aim, SemiEntry, SemiRecipe, entry_name, semi_recipes
-from likewise.storage.machine import machine
-from likewise.storage.records import read_json, write_json
+from likewise.storage.records import machine, read_json, write_json
 from likewise.supervision.semi import METHODS, natural_weights
-from likewise.training import FewLabelsLearned, Pile, learn_few_labels
+from likewise.training import FewLabelsLearned, NetworkInputs, learn_few_labels
 from likewise.training.labelled import count_outputs, logits_of
 
 
@@ -80,7 +79,7 @@ def run_semi_entry(entry: SemiEntry, data: DataSet, run: Path) -> SemiRecord:
         method=entry.method,
         split=entry.split,
         epochs=entry.n_epochs,
-        recipe_epochs=recipe.settings.epochs,
+        recipe_epochs=recipe.training.epochs,
         supervised_epochs=entry.supervised.epochs,
         settings={**asdict(learned.settings), **beyond_settings(entry), **weights._asdict()},
         paper_error=recipe.expect.get(entry.method),
@@ -104,7 +103,7 @@ def learn(entry: SemiEntry, data: DataSet, labels: Tensor, run: Path | None) -> 
 
     return learn_few_labels(
         build(recipe.network, data.train.n_classes, shape, seed=entry.split),
-        Pile(data.train.inputs, data.mean, data.std, recipe.augmentation),
+        NetworkInputs(data.train.inputs, data.mean, data.std, recipe.augmentation),
         labels,
         METHODS[entry.method],
         entry.supervised,

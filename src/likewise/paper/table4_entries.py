@@ -3,56 +3,52 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
-from importlib.resources.abc import Traversable
-from typing import NamedTuple
+from dataclasses import dataclass, field, replace
+from typing import Annotated
 
 from likewise.datasets import Augmentation
-from likewise.errors import InputError
-from likewise.paper.entries import check_name, compress
 from likewise.paper.recipe import (
     ANY_NUMBER,
-    AUGMENTATION,
-    LIST,
-    NUMBER,
-    SCHEDULE,
-    TABLE,
-    TEXT,
-    TRAINING,
-    WHOLE,
-    Kind,
-    checked,
+    WholeSchedule,
+    check_least,
+    check_name,
+    compress,
     files,
     one_of,
-    read_toml,
+    read_file,
+    rows_of,
 )
 from likewise.supervision.semi import METHODS
 from likewise.training.settings import Settings
 
 TABLE4 = "table4"
+Method = Annotated[str, one_of(*METHODS)]
 
 
-class Aim(NamedTuple):
+@dataclass(frozen=True)
+class Aim:
     """That the error of a method is at least so many points below a rival's."""
 
-    method: str
-    rival: str
-    points: float
+    method: Method
+    rival: Method
+    points: Annotated[float, ANY_NUMBER]
 
 
 @dataclass(frozen=True)
 class SemiRecipe:
+    table: str
     row: int  # its place in the section, counted from 1
     dataset: str
     network: str
     labels: int  # how many training items have one
     splits: int  # random choices of these, numbered from 0
-    supervised: Settings  # of the first stage
-    settings: Settings  # of the second
-    augmentation: Augmentation
+    supervised: WholeSchedule  # of the first stage
+    training: WholeSchedule  # of the second
     epsilon: float  # VAT's, in the space of the normalised inputs
-    expect: Mapping[str, float]  # method -> the paper's test error in %, for ResNet-18 and its whole schedule
-    aims: tuple[Aim, ...]
+    augmentation: Augmentation = field(default_factory=Augmentation)
+    # method -> the paper's test error in %, for ResNet-18 and its whole schedule
+    expect: Annotated[Mapping[str, float], one_of(*METHODS)] = field(default_factory=dict)
+    aims: tuple[Aim, ...] = ()
 
     @property
     def name(self) -> str:
@@ -65,37 +61,7 @@ def semi_recipes() -> list[SemiRecipe]:
     >>> [recipe.name for recipe in semi_recipes()]
     ['cifar10-resnet18-4000labels', 'cifar10-lenet-4000labels', 'mnist-lenet-100labels', 'digits-lenet-50labels']
     """
-    return sorted((read_semi_recipe(file) for file in files(TABLE4)), key=lambda recipe: recipe.row)
-
-
-def read_semi_recipe(file: Traversable) -> SemiRecipe:
-    """Read one TOML file; an unknown, missing or wrong key is an InputError that names the file and the key."""
-    name = file.name
-    top = checked(name, "", read_toml(file), TOP, required=set(TOP) - {"augmentation", "expect", "aim"})
-    supervised, settings = (
-        Settings(**checked(name, stage, top[stage], TRAINING, required=SCHEDULE))
-        for stage in ("supervised", "training")
-    )
-    return SemiRecipe(
-        **{key: top[key] for key in ("row", "dataset", "network", "labels", "splits")},
-        supervised=supervised,
-        settings=settings,
-        augmentation=Augmentation(**checked(name, "augmentation", top.get("augmentation", {}), AUGMENTATION)),
-        epsilon=checked(name, "vat", top["vat"], VAT, required=set(VAT))["epsilon"],
-        expect=checked(name, "expect", top.get("expect", {}), EXPECT),
-        aims=tuple(Aim(**checked(name, "aim", aim, AIM, required=set(AIM))) for aim in top.get("aim", [])),
-    )
-
-
-TOP: dict[str, Kind] = {
-    **dict.fromkeys(("table", "dataset", "network"), TEXT),
-    **dict.fromkeys(("row", "labels", "splits"), WHOLE),
-    **dict.fromkeys(("supervised", "training", "augmentation", "vat", "expect"), TABLE),
-    "aim": LIST,
-}
-VAT: dict[str, Kind] = {"epsilon": NUMBER}
-EXPECT: dict[str, Kind] = dict.fromkeys(METHODS, NUMBER)
-AIM: dict[str, Kind] = {"method": one_of(*METHODS), "rival": one_of(*METHODS), "points": ANY_NUMBER}
+    return sorted((read_file(SemiRecipe, file) for file in files(TABLE4)), key=lambda recipe: recipe.row)
 
 
 def entry_name(dataset: str, network: str, labels: int, method: str, split: int, epochs: int) -> str:
@@ -127,7 +93,7 @@ class SemiEntry:
 
     @property
     def n_epochs(self) -> int:
-        return self.epochs or self.recipe.settings.epochs
+        return self.epochs or self.recipe.training.epochs
 
     @property
     def name(self) -> str:
@@ -142,12 +108,12 @@ class SemiEntry:
     @property
     def supervised(self) -> Settings:
         """Of the first stage, compressed as much as the second."""
-        whole = self.recipe.supervised
-        return self._compressed(whole, max(1, round(whole.epochs * self.n_epochs / self.recipe.settings.epochs)))
+        settings = self.recipe.supervised
+        return self._compressed(settings, max(1, round(settings.epochs * self.n_epochs / self.recipe.training.epochs)))
 
     @property
     def settings(self) -> Settings:
-        return self._compressed(self.recipe.settings, self.n_epochs)
+        return self._compressed(self.recipe.training, self.n_epochs)
 
     @property
     def command(self) -> str:
@@ -155,12 +121,14 @@ class SemiEntry:
         recipe = self.recipe
         parts = ["likewise paper table4 --dataset", recipe.dataset, "--network", recipe.network]
         parts += ["--method", self.method, "--split", str(self.split)]
-        if self.n_epochs != recipe.settings.epochs:
+        if self.n_epochs != recipe.training.epochs:
             parts += ["--epochs", str(self.n_epochs)]
         return " ".join(parts)
 
-    def _compressed(self, whole: Settings, epochs: int) -> Settings:
-        return replace(whole, epochs=epochs, drops=compress(whole.drops, whole.epochs, epochs), seed=self.split)
+    def _compressed(self, settings: Settings, epochs: int) -> Settings:
+        return replace(
+            settings, epochs=epochs, drops=compress(settings.drops, settings.epochs, epochs), seed=self.split
+        )
 
 
 def select_semi(
@@ -177,17 +145,9 @@ def select_semi(
     >>> [entry.name for entry in select_semi(semi_recipes(), dataset="mnist", method="vat")][:2]
     ['mnist-lenet-100labels-vat-split0-4ep', 'mnist-lenet-100labels-vat-split1-4ep']
     """
-    if epochs is not None and epochs < 1:
-        raise InputError(f"--epochs must be 1 or more, got {epochs}.")
-    if split is not None and split < 0:
-        raise InputError(f"--split must be 0 or more, got {split}.")
-    check_name("--dataset", dataset, dict.fromkeys(recipe.dataset for recipe in recipes))
-    check_name("--network", network, dict.fromkeys(recipe.network for recipe in recipes))
+    check_least(epochs=(epochs, 1), split=(split, 0))
+    rows = rows_of(recipes, dataset, network)
     check_name("--method", method, list(METHODS))
-    rows = [recipe for recipe in recipes if dataset in (None, recipe.dataset) and network in (None, recipe.network)]
-    if not rows:
-        have = ", ".join(f"{recipe.dataset} {recipe.network}" for recipe in recipes)
-        raise InputError(f"No recipe has --dataset {dataset} with --network {network}. There are {have}.")
     return [
         SemiEntry(recipe, each, number, epochs)
         for recipe in rows

@@ -21,8 +21,7 @@ from likewise.paper.transfer_entries import (
     transfer_recipes,
 )
 from likewise.paper.transfer_methods import Learned, Task, find, learn_known, transfer_task
-from likewise.storage.machine import machine
-from likewise.storage.records import read_json, write_json
+from likewise.storage.records import machine, read_json, write_json
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -3,26 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
-from importlib.resources.abc import Traversable
-from typing import Literal
+from dataclasses import dataclass, field, replace
+from typing import Annotated, Literal
 
 from likewise.clustering import METHODS as RIVALS
 from likewise.datasets import Augmentation
-from likewise.errors import InputError
-from likewise.paper.entries import check_name, compress
-from likewise.paper.recipe import (
-    AUGMENTATION,
-    NUMBER,
-    TABLE,
-    TEXT,
-    TRAINING,
-    WHOLE,
-    Kind,
-    checked,
-    files,
-    read_toml,
-)
+from likewise.paper.recipe import Schedule, check_least, check_name, compress, files, one_of, read_file
 from likewise.training.settings import Settings
 
 TABLE2, TABLE3 = "table2", "table3"
@@ -35,19 +21,23 @@ VALIDATION = ("Alphabet_of_the_Magi", "Japanese_(katakana)", "Latin", "Cyrillic"
 Part = Literal["evaluation", "validation"]
 
 
+Figures = Annotated[Mapping[str, float], one_of("acc", "acc_100", "nmi", "nmi_100", "difference")]
+
+
 @dataclass(frozen=True)
 class TransferRecipe:
+    table: str
     name: str
     network: str
-    similarity: Settings
-    items: int  # of each class in a batch of the similarity network
-    hidden: int  # units of its head
-    similarity_network: str  # its backbone; `network` where the classifiers start from it
-    training: Settings
+    similarity: Schedule
+    training: Schedule
     augmentation: Augmentation
-    expect: Mapping[str, Mapping[str, float]]  # method -> figure -> the paper's
-    aim: Mapping[str, float]  # figure -> ours should be that good
-    table: str = TABLE2
+    expect: Mapping[str, Figures]  # method -> figure -> the paper's
+    # figure -> what ours should reach
+    aim: Annotated[Mapping[str, float], one_of("acc", "acc_100", "difference")] = field(default_factory=dict)
+    similarity_items: int = 4  # of each class in a batch of the similarity network
+    similarity_hidden: int = 256  # units of its head
+    similarity_network: str = ""  # its backbone; empty: `network`, from which the classifiers then start
     backbone: Settings | None = None  # of the classes that are known, first of all; None: weights are random at first
     size: int = 32  # of images that have to be resized
     subsets: int = 1  # how many piles of random classes
@@ -70,42 +60,7 @@ def transfer_recipes(table: str = TABLE2) -> list[TransferRecipe]:
     >>> [recipe.name for recipe in transfer_recipes("table3")]
     ['cifar10', 'imagenet', 'mnist-digits']
     """
-    return sorted((read_transfer_recipe(file) for file in files(table)), key=lambda recipe: recipe.name)
-
-
-def read_transfer_recipe(file: Traversable) -> TransferRecipe:
-    """Read one TOML file; an unknown, missing or wrong key is an InputError that names the file and the key."""
-    name = file.name
-    top = checked(name, "", read_toml(file), TOP, required=set(TOP) - OPTIONAL)
-    similarity = checked(name, "similarity", top["similarity"], TRAINING | SIMILARITY, required={"epochs"})
-    items, hidden = similarity.pop("items", 4), similarity.pop("hidden", 256)
-    similarity_network = similarity.pop("network", top["network"])
-    return TransferRecipe(
-        name=top["name"],
-        network=top["network"],
-        similarity=Settings(**similarity),
-        items=items,
-        hidden=hidden,
-        similarity_network=similarity_network,
-        training=Settings(**checked(name, "training", top["training"], TRAINING, required={"epochs"})),
-        augmentation=Augmentation(**checked(name, "augmentation", top["augmentation"], AUGMENTATION)),
-        expect={method: checked(name, f"expect.{method}", value, FIGURES) for method, value in top["expect"].items()},
-        aim=checked(name, "aim", top.get("aim", {}), {key: FIGURES[key] for key in ("acc", "acc_100", "difference")}),
-        table=top["table"],
-        backbone=Settings(**checked(name, "backbone", top["backbone"], TRAINING)) if "backbone" in top else None,
-        pile_items=top.get("items", 0),
-        **{key: top[key] for key in ("size", "subsets", "classes") if key in top},
-    )
-
-
-TOP: dict[str, Kind] = {
-    **dict.fromkeys(("table", "name", "network"), TEXT),
-    **dict.fromkeys(("size", "subsets", "classes", "items"), WHOLE),
-    **dict.fromkeys(("backbone", "similarity", "training", "augmentation", "expect", "aim"), TABLE),
-}
-OPTIONAL = {"size", "subsets", "classes", "items", "backbone", "aim"}
-SIMILARITY: dict[str, Kind] = {"items": WHOLE, "hidden": WHOLE, "network": TEXT}
-FIGURES: dict[str, Kind] = dict.fromkeys(("acc", "acc_100", "nmi", "nmi_100", "difference"), NUMBER)
+    return sorted((read_file(TransferRecipe, file) for file in files(table)), key=lambda recipe: recipe.name)
 
 
 @dataclass(frozen=True)
@@ -163,12 +118,12 @@ class TransferEntry:
         return " ".join(parts)
 
     def _changes(self, epochs: str, similarity_epochs: str) -> list[str]:
-        given = ((self.epochs, epochs), (self.similarity_epochs, similarity_epochs))
-        return [f"{number}{word}" for number, word in given if number]
+        changes = ((self.epochs, epochs), (self.similarity_epochs, similarity_epochs))
+        return [f"{number}{word}" for number, word in changes if number]
 
-    def _compressed(self, whole: Settings, epochs: int | None) -> Settings:
-        epochs = epochs or whole.epochs
-        return replace(whole, epochs=epochs, drops=compress(whole.drops, whole.epochs, epochs), seed=self.seed)
+    def _compressed(self, settings: Settings, epochs: int | None) -> Settings:
+        epochs = epochs or settings.epochs
+        return replace(settings, epochs=epochs, drops=compress(settings.drops, settings.epochs, epochs), seed=self.seed)
 
 
 def select_transfer(
@@ -187,13 +142,7 @@ def select_transfer(
     >>> [entry.name for entry in select_transfer(transfer_recipes(), recipe="paper", method="csp")]
     ['paper-csp-true-seed0', 'paper-csp-100-seed0']
     """
-    for option, number, least in (
-        ("epochs", epochs, 1),
-        ("similarity-epochs", similarity_epochs, 1),
-        ("seed", seed, 0),
-    ):
-        if number is not None and number < least:
-            raise InputError(f"--{option} must be {least} or more, got {number}.")
+    check_least(epochs=(epochs, 1), similarity_epochs=(similarity_epochs, 1), seed=(seed, 0))
     check_name("--recipe", recipe, [one.name for one in recipes])
     check_name("--classes", classes, ["true", "100"])
     check_name("--alphabets", alphabets, ["evaluation", "validation"])

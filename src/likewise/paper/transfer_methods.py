@@ -42,7 +42,15 @@ from likewise.paper.transfer_entries import (
     TransferRecipe,
 )
 from likewise.supervision import label_objective, transfer_objective
-from likewise.training import Pile, Settings, TensorBatches, embed_pile, predict_logits, train, train_similarity
+from likewise.training import (
+    NetworkInputs,
+    Settings,
+    TensorBatches,
+    embed_items,
+    predict_logits,
+    train,
+    train_similarity,
+)
 
 
 # What the recipes of transfer learn from, and the piles that they find classes in.
@@ -170,8 +178,10 @@ def learn_known(entry: TransferEntry, task: Task, run: Path, backbone_run: Path 
             run=run,
         ).fit(known.inputs.numpy(), known.labels.numpy(), known.groups())
         return Learned(network, None)
-    backbone = build(recipe.similarity_network, known.n_classes, tuple(known.inputs.shape[1:]), seed=entry.seed)
-    pile = Pile(known.inputs, task.mean, task.std, recipe.augmentation)
+    backbone = build(
+        recipe.similarity_network or recipe.network, known.n_classes, tuple(known.inputs.shape[1:]), seed=entry.seed
+    )
+    pile = NetworkInputs(known.inputs, task.mean, task.std, recipe.augmentation)
     if backbone_run is not None:
         backbone.load_state_dict(load_file(backbone_run / "model.safetensors"))
     elif recipe.backbone is not None:
@@ -187,8 +197,10 @@ def learn_known(entry: TransferEntry, task: Task, run: Path, backbone_run: Path 
         )
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(entry.seed)
-        module = SimilarityModule(copy.deepcopy(backbone), hidden=recipe.hidden)
-    train_similarity(module, pile, known.labels, entry.similarity, items=recipe.items, run=run, progress="similarity")
+        module = SimilarityModule(copy.deepcopy(backbone), hidden=recipe.similarity_hidden)
+    train_similarity(
+        module, pile, known.labels, entry.similarity, items=recipe.similarity_items, run=run, progress="similarity"
+    )
     return Learned(module, None if recipe.backbone is None else backbone)
 
 
@@ -211,16 +223,16 @@ def find(entry: TransferEntry, learned: Learned, task: Task, name: str, run: Pat
         predicted = similarity.similarity(items.inputs.numpy())
         return Found(discoverer.labels_, discoverer.n_classes_, discoverer.n_classes_, quality_of(predicted, labels))
     n_outputs = n_classes or MOST_OUTPUTS
-    pile = Pile(items.inputs, task.mean, task.std, entry.recipe.augmentation)
+    pile = NetworkInputs(items.inputs, task.mean, task.std, entry.recipe.augmentation)
     if entry.method in ("mcl", "kcl"):
         outputs = _learn(entry, learned, pile, n_outputs, run)
         rows = torch.linspace(0, len(outputs) - 1, min(len(outputs), MOST_JUDGED)).long()
-        predicted = embed_pile(similarity, replace(pile, inputs=pile.inputs[rows])).probability().numpy()
+        predicted = embed_items(similarity, replace(pile, inputs=pile.inputs[rows])).probability().numpy()
         return Found(outputs, n_outputs, n_dominant(outputs, n_outputs), quality_of(predicted, labels[rows]))
     return _cluster(entry, learned, pile, labels, n_outputs)
 
 
-def _learn(entry: TransferEntry, learned: Learned, pile: Pile, n_outputs: int, run: Path) -> NDArray[np.int64]:
+def _learn(entry: TransferEntry, learned: Learned, pile: NetworkInputs, n_outputs: int, run: Path) -> NDArray[np.int64]:
     """A classifier; its teacher looks at each batch as it does, and says 0 or 1 of each pair."""
     fresh = build(entry.recipe.network, n_outputs, tuple(pile.inputs.shape[1:]), seed=entry.seed)
     network: nn.Module = fresh
@@ -235,7 +247,7 @@ def _learn(entry: TransferEntry, learned: Learned, pile: Pile, n_outputs: int, r
     return predict_logits(network, pile.inputs, mean=pile.mean, std=pile.std).argmax(1).numpy()
 
 
-def _batches(pile: Pile, labels: Tensor, settings: Settings) -> TensorBatches:
+def _batches(pile: NetworkInputs, labels: Tensor, settings: Settings) -> TensorBatches:
     return TensorBatches(
         pile.inputs,
         labels,
@@ -247,7 +259,9 @@ def _batches(pile: Pile, labels: Tensor, settings: Settings) -> TensorBatches:
     )
 
 
-def _cluster(entry: TransferEntry, learned: Learned, pile: Pile, labels: NDArray[np.int64], n_outputs: int) -> Found:
+def _cluster(
+    entry: TransferEntry, learned: Learned, pile: NetworkInputs, labels: NDArray[np.int64], n_outputs: int
+) -> Found:
     """A method of constrained clustering, told 0 or 1 of every pair; on pixels, or where there are any on features."""
     method = RIVALS[EARLY_STOPPED.get(entry.method, entry.method)]
     usual = method().get_params()
@@ -266,7 +280,7 @@ def _cluster(entry: TransferEntry, learned: Learned, pile: Pile, labels: NDArray
         items = predict_logits(Features(learned.backbone), pile.inputs, mean=pile.mean, std=pile.std).numpy()
     pairs, quality = None, None
     if method.uses_pairs:
-        predicted = embed_pile(cast(SimilarityModule, learned.similarity), pile).probability().numpy()
+        predicted = embed_items(cast(SimilarityModule, learned.similarity), pile).probability().numpy()
         pairs, quality = Pairs.from_matrix(predicted > 0.5), quality_of(predicted, labels)
     fitted = method(**options).fit(items, pairs=pairs)
     outputs = np.asarray(fitted.labels_, dtype=np.int64)

@@ -17,11 +17,10 @@ from likewise.evaluation import Calibration, PairAccuracy, calibration, hard_ans
 from likewise.pairs import Pairs
 from likewise.pairs.credible import mixed_up_in_words, wrong_in_words
 from likewise.reporting.confusion_matrix import Comparison
-from likewise.reporting.curves import History, held_out_section
+from likewise.reporting.curves import History, held_out_section, in_words, reliability_diagram
 from likewise.reporting.drawing import both_sizes
 from likewise.reporting.gallery import ClassifiedItems, class_table
 from likewise.reporting.page import DASH, Card, Report, share_card, write_page
-from likewise.reporting.reliability import in_words, reliability_diagram
 from likewise.reporting.suspects import MOST_CONTRADICTED, ScoredAnswers, WrongAnswers, suspect, wrong_answers
 
 LEARNED = """\
@@ -145,10 +144,10 @@ def write_answers_page(
     classes, where they are known. `wrong` is what all answers together say of wrong ones; without it, those that the
     model contradicts are shown.
     """
-    for given in (answers, held_out):
-        if given is not None:
-            items.check_positions(given.left, "Answers")
-            items.check_positions(given.right, "Answers")
+    for pairs in (answers, held_out):
+        if pairs is not None:
+            items.check_positions(pairs.left, "Answers")
+            items.check_positions(pairs.right, "Answers")
     measured = pair_accuracy(held_out.similarity, held_out.same) if held_out else None
     if held_out is None or measured is None or not measured.n:
         measured, bins, measured_cards = None, None, []

@@ -17,11 +17,10 @@ from likewise.evaluation import Calibration, NumberOfClasses, PairQuality, Trust
 from likewise.evaluation.pair_quality import LEAST_CLOSED, LEAST_CONFIDENT, MOST_ALONE, MOST_TOGETHER
 from likewise.reporting.answers_page import output_cards
 from likewise.reporting.confusion_matrix import Comparison
-from likewise.reporting.curves import History, stages_section
+from likewise.reporting.curves import KNOWN_PAIRS, History, in_words, reliability_diagram, stages_section
 from likewise.reporting.drawing import both_sizes
 from likewise.reporting.gallery import ClassifiedItems, ClassRow, class_table
 from likewise.reporting.page import DASH, Card, Report, percent, write_page
-from likewise.reporting.reliability import KNOWN_PAIRS, in_words, reliability_diagram
 
 DISCOVERED = """\
 Nobody labelled these {items:,} items. {similarity} says of any two items how likely they are the same. The {classes} \

@@ -25,8 +25,8 @@ labels first, and then {method}."""
 METHODS = {
     "supervised": "from nothing else",
     "pseudo-label": "from all items, taking for the truth what it holds most likely (Pseudo-Label)",
-    "pi-model": "from all items, so as to answer two views of one alike (the Pi-model)",
-    "vat": "from all items, so as to answer alike after the change that upsets it most (VAT)",
+    "pi-model": "from all items, with the same answer to two views of one (the Pi-model)",
+    "vat": "from all items, with the same answer after the change that upsets it most (VAT)",
     "spn-mcl": "from all pairs of items, by what a similarity network made of the labels says of them (SPN-MCL)",
     "pseudo-mcl": "from all pairs of items, by what it says of them itself (Pseudo-MCL)",
     "pseudo-mcl+": "from the pairs of items that it is sure of (Pseudo-MCL+)",

@@ -150,7 +150,7 @@ def write_learners_page(
 
 
 def find_disagreements(learners: Sequence[Learner]) -> list[int]:
-    """Positions of the items that not all learners put in the same class; none for a single learner.
+    """The positions of the items that the learners put in different classes; none for a single learner.
 
     >>> from likewise.evaluation import confusion, match_outputs, scores
     >>> def learner(name, outputs, labels=np.array([0, 0, 1, 1])):

@@ -152,15 +152,15 @@ def _draw(axes: Axes3D, panel: Panel) -> None:
     low, high = limits(heights)
     floor = low - DROP * (high - low)
     beta, alpha = np.meshgrid(panel.beta, panel.alpha)  # (A, B) each
-    look = {"cmap": LinearSegmentedColormap.from_list("surface", COLOURS), "norm": Normalize(low, high)}
+    style = {"cmap": LinearSegmentedColormap.from_list("surface", COLOURS), "norm": Normalize(low, high)}
     if np.isfinite(heights).any():
-        whole = np.ma.masked_invalid(heights)
-        axes.contourf(alpha, beta, whole, np.linspace(low, high, LEVELS), zdir="z", offset=floor, zorder=1, **look)
+        masked = np.ma.masked_invalid(heights)
+        axes.contourf(alpha, beta, masked, np.linspace(low, high, LEVELS), zdir="z", offset=floor, zorder=1, **style)
         if panel.line is not None and low < panel.height(panel.line) < high:
             line = [panel.height(panel.line)]
-            axes.contour(alpha, beta, whole, line, zdir="z", offset=floor, colors=LIGHT["ink"], linewidths=1, zorder=2)
+            axes.contour(alpha, beta, masked, line, zdir="z", offset=floor, colors=LIGHT["ink"], linewidths=1, zorder=2)
         few = {"rcount": MOST_QUADS, "ccount": MOST_QUADS}
-        axes.plot_surface(alpha, beta, heights, linewidth=0.1, edgecolor=(0, 0, 0, 0.2), zorder=4, **few, **look)
+        axes.plot_surface(alpha, beta, heights, linewidth=0.1, edgecolor=(0, 0, 0, 0.2), zorder=4, **few, **style)
     for name, x, y in panel.solutions:
         axes.plot([x], [y], [floor], "o", color=LIGHT["wrong"], markersize=5, markeredgecolor="white", zorder=3)
         text = axes.text(x, y, floor, f"  {name}", color=LIGHT["ink"], fontsize=8.5, fontweight="bold", zorder=5)

@@ -25,7 +25,7 @@ from likewise.pairs.credible import (
 from likewise.reporting.gallery import ClassifiedItems, Preview, check_shares
 from likewise.reporting.page import certainty
 
-MOST_CONTRADICTED = 24  # answers shown where only the model speaks against them
+MOST_CONTRADICTED = 24  # answers shown where only the model contradicts them
 MOST_ANNOTATORS = 50
 MOST_OUTLIERS = 24
 LINKS = 6  # of a chain
@@ -50,8 +50,8 @@ class ScoredAnswers:
             if (value := getattr(self, name)) is not None
         }
         if len(set(lengths.values())) > 1:
-            given = ", ".join(f"{name} {length}" for name, length in lengths.items())
-            raise InputError(f"Columns of answers must be equally long, got {given}.")
+            listed = ", ".join(f"{name} {length}" for name, length in lengths.items())
+            raise InputError(f"Columns of answers must be equally long, got {listed}.")
         check_shares(self.same, "same of the answers")
         check_shares(self.similarity, "similarity of the answers")
 
@@ -89,7 +89,7 @@ class Suspect(NamedTuple):
     right: Side
     answered: str
     model: str
-    evidence: Sequence[tuple[str, str]] = ()  # what else speaks against it: its name, and a text
+    evidence: Sequence[tuple[str, str]] = ()  # what other evidence is against it: its name, and a text
 
 
 class AnnotatorRow(NamedTuple):
@@ -178,8 +178,8 @@ def suspect(
 
 def _verdict(share: float, *, always: bool = False) -> str:
     """Same or different, and how sure that is unless it is certain."""
-    said, sure = ("same", share) if share > 0.5 else ("different", 1 - share)
-    return f"{said}, {certainty(sure)}" if always or sure < 1 else said
+    answer, sure = ("same", share) if share > 0.5 else ("different", 1 - share)
+    return f"{answer}, {certainty(sure)}" if always or sure < 1 else answer
 
 
 def _outlier(items: ClassifiedItems, i: int) -> Outlier:

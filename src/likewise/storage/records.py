@@ -1,11 +1,18 @@
-"""JSON records: written whole, and checked for their form before anything is built from them. And fingerprints."""
+"""JSON records: written whole, and checked for their form before anything is built from them.
+
+Beside them, what a record says of its making: fingerprints of the data, and the machine.
+"""
 
 from __future__ import annotations
 
 import hashlib
 import json
 import math
+import os
+import platform
+import sys
 from collections.abc import Iterable, Iterator, Mapping
+from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
@@ -135,3 +142,37 @@ def fingerprint(parts: Iterable[NDArray[Any] | str]) -> str:
         else:
             digest.update(np.ascontiguousarray(part).reshape(-1).view(np.uint8).data)
     return digest.hexdigest()
+
+
+def machine() -> dict[str, str | int]:
+    """The versions, the processor and the threads of a run."""
+    import torch  # records are also read where torch is not needed
+
+    return {
+        "likewise": version("likewise"),
+        "torch": torch.__version__,
+        "cpu": cpu_model(),
+        "threads": torch.get_num_threads(),
+    }
+
+
+LIMITS = (Path("/sys/fs/cgroup/memory.max"), Path("/sys/fs/cgroup/memory/memory.limit_in_bytes"))  # of a container
+
+
+def memory() -> int | None:
+    """The bytes of memory that a process may use: the machine's, or a container's limit; None where nobody says."""
+    if sys.platform == "win32":
+        return None
+    limits = [path.read_text().strip() for path in LIMITS if path.exists()]
+    there = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    return min([there, *(int(limit) for limit in limits if limit.isdecimal())])
+
+
+def cpu_model() -> str:
+    """The processor's name as the system gives it."""
+    information = Path("/proc/cpuinfo")
+    if information.exists():
+        for line in information.read_text(encoding="utf-8").splitlines():
+            if line.startswith("model name"):
+                return line.partition(":")[2].strip()
+    return platform.processor() or platform.machine()

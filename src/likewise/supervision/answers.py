@@ -15,7 +15,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.sparse import coo_array
 from torch import Tensor, nn
 
-from likewise.criteria import Groups, LabelTable, Overlay, PairTable, TableTile, evidence_mcl, flipped_mcl, mcl
+from likewise.criteria import Groups, LabelTable, Overlay, PairTable, TableTile, evidence_mcl, mcl, noisy_mcl
 from likewise.criteria.wrong_answers import USUAL, confusion_mcl, confusion_prior, volume
 from likewise.pairs import Closure, Pairs
 from likewise.supervision.pseudo import item_numbers, pseudo_similarity
@@ -28,7 +28,7 @@ class Known(Protocol):
 
     @property
     def complete(self) -> bool:
-        """Whether no pair of the items that answers speak of is unknown, and all pairs count alike."""
+        """Whether no pair of the items that answers name is unknown, and all pairs count alike."""
 
     def among(self, index: ArrayLike, device: Device = "cpu") -> PairTable:
         """The target of a batch of b items."""
@@ -185,16 +185,16 @@ class AnsweredBatch(Protocol):
 class AnsweringNetwork(nn.Module):
     """A network, and beside it the rate at which its answers are flipped, to be learned with it."""
 
-    def __init__(self, network: nn.Module, flip: float) -> None:
+    def __init__(self, network: nn.Module, noise: float) -> None:
         super().__init__()
         self.network = network
         self.training = network.training  # so that `train` sees which parts of the network are frozen
-        self.flip_logit = nn.Parameter(torch.logit(torch.tensor(2 * flip)) / 10)
+        self.noise_logit = nn.Parameter(torch.logit(torch.tensor(2 * noise)) / 10)
 
     @property
-    def flip(self) -> Tensor:
+    def noise(self) -> Tensor:
         """Between 0 and 1/2; the factor lets one parameter move as fast as a network of many."""
-        return torch.sigmoid(10 * self.flip_logit) / 2
+        return torch.sigmoid(10 * self.noise_logit) / 2
 
     def forward(self, inputs: Tensor) -> Tensor:
         logits: Tensor = self.network(inputs)
@@ -202,12 +202,12 @@ class AnsweringNetwork(nn.Module):
 
 
 def answers_objective(
-    known: Known, *, unlabelled: bool = False, flip: float = 0.0
+    known: Known, *, unlabelled: bool = False, noise: float = 0.0
 ) -> Callable[[nn.Module, AnsweredBatch], tuple[Tensor, Tensor]]:
     """The objective for `train`: MCL over the known pairs of the batch, each pair of items once.
 
     With `unlabelled` a second MCL goes over all pairs: known ones have their answer, two views of an item are the same,
-    and the rest have their pseudo-similarity. `flip` is the rate of wrong answers; an `AnsweringNetwork` has
+    and the rest have their pseudo-similarity. `noise` is the rate of wrong answers; an `AnsweringNetwork` has
     its own, and in `EvidenceKnowledge` it is weighed already. Where answers may be wrong, the second MCL does not lean
     on them.
 
@@ -225,12 +225,12 @@ def answers_objective(
         logits = network(batch.inputs)
         values, index = logits.float(), batch.index.to(logits.device)
         same = BetweenItems(known.among(batch.index.cpu().numpy(), logits.device), item_numbers(index))
-        rate = network.flip if isinstance(network, AnsweringNetwork) else flip
+        rate = network.noise if isinstance(network, AnsweringNetwork) else noise
         sound = isinstance(rate, float) and not rate and not is_evidence
         if is_evidence:
             loss = evidence_mcl(values, same)
         else:
-            loss = mcl(values, same) if sound else flipped_mcl(values, same, rate)
+            loss = mcl(values, same) if sound else noisy_mcl(values, same, rate)
         if unlabelled:
             pseudo = pseudo_similarity(logits, index)
             loss = loss + mcl(values, Overlay(same, pseudo) if sound else pseudo)

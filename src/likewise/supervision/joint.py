@@ -25,7 +25,7 @@ LEAST = 5  # items of a group that is matched: with fewer of them few answers we
 
 
 class RecentOutputs(nn.Module):
-    """A network, and what it said of the items that it was trained on last.
+    """A network that remembers its outputs for the items that it was trained on last.
 
     Both are part of its state, so that a run that is resumed has them again. Nothing changes in how it predicts.
 

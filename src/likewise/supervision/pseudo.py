@@ -34,7 +34,7 @@ class PseudoSimilarity:
 def pseudo_similarity(logits: Tensor, index: Tensor, *, averaged: bool = True) -> PseudoSimilarity:
     """The target of a batch in which `index` (b,) says which rows are views of one item.
 
-    Without `averaged`, s_hat is that of the two views at hand, as in the paper.
+    Without `averaged`, s_hat is that of the two views of the batch, as in the paper.
 
     >>> sure = torch.tensor([[9.0, 0.0], [0.0, 9.0], [9.0, 0.0]])
     >>> pseudo_similarity(sure, torch.tensor([3, 5, 7])).tile(slice(0, 1), slice(0, 3)).different

@@ -28,7 +28,7 @@ NEIGHBOURS, DOUBT = 0.3, 0.05
 
 
 def smooth_objective(
-    known: Known, radius: float, *, flip: float = 0.0, neighbours: Callable[[Tensor], Tensor] | None = None
+    known: Known, radius: float, *, noise: float = 0.0, neighbours: Callable[[Tensor], Tensor] | None = None
 ) -> Callable[[nn.Module, AnsweredBatch], tuple[Tensor, Tensor]]:
     """The objective for `train`: the answers of a batch as in `answers_objective`, and smoothness around all its items.
 
@@ -44,7 +44,7 @@ def smooth_objective(
     >>> loss.shape, logits.shape
     (torch.Size([]), torch.Size([4, 2]))
     """
-    answered = answers_objective(known, flip=flip)
+    answered = answers_objective(known, noise=noise)
 
     def objective(network: nn.Module, batch: AnsweredBatch) -> tuple[Tensor, Tensor]:
         loss, logits = answered(network, batch)

@@ -6,16 +6,15 @@ from likewise.training.answers import Learned, learn_answers
 from likewise.training.batches import Augment, Batch, Batches, LoaderBatches, TensorBatches
 from likewise.training.discovery import learn_consensus, mean_probabilities, prototype_classifier
 from likewise.training.few_labels import FewLabelsLearned, learn_few_labels
+from likewise.training.forward import Objective, resolve_device
 from likewise.training.holding_out import hold_out
+from likewise.training.inputs import NetworkInputs, evaluating, features_of, predict_logits
 from likewise.training.labelled import Measurement, measure, train_labelled
 from likewise.training.loop import Evaluate, OnEpoch, TrainingResult, train
 from likewise.training.optimizers import MakeOptimizer
 from likewise.training.orders import LEAST_STEPS, AnswerOrder, ClassOrder
-from likewise.training.pile import Pile
-from likewise.training.precision import Objective, resolve_device
-from likewise.training.predict import evaluating, features_of, predict_logits
 from likewise.training.settings import Settings
-from likewise.training.similarity import EmbeddedPile, embed_pile, quarter_turns, train_similarity
+from likewise.training.similarity import EmbeddedItems, embed_items, quarter_turns, train_similarity
 from likewise.training.stopping import Diverged, Interrupted
 from likewise.training.turns import answer_loss
 
@@ -27,7 +26,7 @@ __all__ = [
     "Batches",
     "ClassOrder",
     "Diverged",
-    "EmbeddedPile",
+    "EmbeddedItems",
     "Evaluate",
     "FewLabelsLearned",
     "Interrupted",
@@ -35,14 +34,14 @@ __all__ = [
     "LoaderBatches",
     "MakeOptimizer",
     "Measurement",
+    "NetworkInputs",
     "Objective",
     "OnEpoch",
-    "Pile",
     "Settings",
     "TensorBatches",
     "TrainingResult",
     "answer_loss",
-    "embed_pile",
+    "embed_items",
     "evaluating",
     "features_of",
     "hold_out",

@@ -2,9 +2,9 @@
 
 1. Groups: the items are grouped by geometry and answers, and the network is taught these groups; then once more by what
    it sees itself (grouping.py).
-2. Starts: where groups do not show the classes, MCL over the known pairs from random weights, in batches that hold
-   them; joint MCL where no pair is unknown, as with labels. A start that ends with classes merged shows in the answers
-   it gets wrong, and another one is made.
+2. Starts: where groups do not show the classes clearly, MCL over the known pairs from random weights, in batches that
+   hold them; joint MCL where no pair is unknown, as with labels. A start that ends with classes merged shows in the
+   answers it gets wrong, and another one is made. It is kept where held-out answers are for it by two standard errors.
 3. Turns: where answers may be wrong, network and answers judge each other (turns.py).
 4. Unlabelled: the best of them goes on with all items. Unknown pairs count through their pseudo-similarity; vectors of
    which more than were grouped are at hand count through the smoothness of the classes around them.
@@ -42,12 +42,12 @@ from likewise.supervision import (
 )
 from likewise.training.batches import Order
 from likewise.training.discovery import start_at_prototypes
+from likewise.training.forward import Objective
 from likewise.training.grouping import Grouping, GroupOrder, group_items, items_to_look_at, seen_by
+from likewise.training.inputs import NetworkInputs
 from likewise.training.loop import OnEpoch, train
 from likewise.training.neighbourhood import Neighbourhood, room_for
 from likewise.training.orders import LEAST_STEPS, AnswerOrder
-from likewise.training.pile import Pile
-from likewise.training.precision import Objective
 from likewise.training.settings import Settings
 from likewise.training.turns import (
     ErrorRates,
@@ -59,7 +59,7 @@ from likewise.training.turns import (
     known_by_answers,
     learn_confusion,
     learn_in_turns,
-    rate_of,
+    noise_of,
 )
 
 GROUP_STEPS, STEPS = 400, 640  # of a round of groups, and of the other stages, at least
@@ -68,7 +68,7 @@ SMOOTH_BATCH, SMOOTH_VISITS, SMOOTH_MOST = 4, 4, 1000  # of the smooth stage: ba
 SURROUNDINGS = 0.1  # of the distance between neighbours: how far around an item the classes are not to change
 GENTLE_RATE = 0.2  # of the learning rate, for unlabelled pairs after clear groups: at the full rate they are forgotten
 WRONG_ANSWERS = 0.01  # a start with more of them is tried again: two of ten classes merged deny 2 % of the differences
-FIRST_FLIP = 0.1  # where the rate of wrong answers is learned, it begins here
+FIRST_NOISE = 0.1  # where the rate of wrong answers is learned, it begins here
 CHANCE = 2.0  # standard errors
 
 Turns = Literal["joint", "pairs", "confusion"]
@@ -80,9 +80,9 @@ class Learned:
 
     network: nn.Module
     history: list[dict[str, float]]  # of the stages that led here; the column `stage` is 1, for unlabelled pairs 2
-    flip: float  # the rate of wrong answers that was given or learned
+    noise: float  # the rate of wrong answers that was given or learned
     starts: int  # from random weights
-    grouped: bool  # whether it began with groups of the items
+    grouped: bool  # whether it began with groups of the items that foretell the answers
     unlabelled: bool | None
     seconds: float
     first: nn.Module  # as it was before the unlabelled pairs
@@ -99,12 +99,12 @@ class Stage(NamedTuple):
 class Learner:
     """What all stages share."""
 
-    pile: Pile
+    pile: NetworkInputs
     pairs: Pairs
     held_out: Pairs
     settings: Settings
     epochs: int | None
-    flip: float | None
+    noise: float | None
     run: Path | None
     config: Mapping[str, object] | None
     progress: bool
@@ -139,7 +139,7 @@ class Learner:
             ),
             run=None if self.run is None else self.run / name,
             config=self.config,
-            evaluate=lambda model, _: {"stage": number, **held_out_scores(model, self.pile, self.held_out, self.flip)},
+            evaluate=lambda model, _: {"stage": number, **held_out_scores(model, self.pile, self.held_out, self.noise)},
             monitor="held_out_loss" if settings.patience and len(self.held_out) else "",
             progress=self.progress and title,
             on_epoch=self.on_epoch,
@@ -148,15 +148,15 @@ class Learner:
         earlier = [] if before is None else before.history
         return Stage(model, earlier + [{**row, "epoch": len(earlier) + row["epoch"]} for row in result.history])
 
-    def answering(self, network: nn.Module, flip: float = FIRST_FLIP) -> nn.Module:
-        return AnsweringNetwork(network, flip) if self.flip is None else network
+    def answering(self, network: nn.Module, noise: float = FIRST_NOISE) -> nn.Module:
+        return AnsweringNetwork(network, noise) if self.noise is None else network
 
     def gain(self, new: nn.Module, old: nn.Module) -> float:
         """How much better the new network does on held-out answers, in standard errors; 0 where there are none."""
         if len(self.held_out) < 2:
             return 0.0
         before, after = (
-            held_out_losses(model, self.pile, self.held_out, self.flip, self.rates) for model in (old, new)
+            held_out_losses(model, self.pile, self.held_out, self.noise, self.rates) for model in (old, new)
         )
         change = before - after
         error = change.std(ddof=1) / np.sqrt(len(change))
@@ -165,7 +165,7 @@ class Learner:
 
 def learn_answers(
     network: Callable[[int], nn.Module],  # a fresh network for a seed
-    pile: Pile,
+    pile: NetworkInputs,
     known: Known,
     pairs: Pairs,  # the answers that batches are drawn from
     held_out: Pairs,  # not trained on; may be empty
@@ -176,7 +176,7 @@ def learn_answers(
     raw_answers: Pairs | None = None,  # what groups are made from, contradictions and all; default: pairs
     starts: int = 3,
     unlabelled: bool = True,
-    flip: float | None = 0.0,  # the rate of wrong answers; None: learn it
+    noise: float | None = 0.0,  # the rate of wrong answers; None: learn it
     turns: Turns | None = None,  # whether network and answers judge each other, and how
     run: Path | None = None,
     config: Mapping[str, object] | None = None,
@@ -184,7 +184,7 @@ def learn_answers(
     on_epoch: OnEpoch | None = None,
 ) -> Learned:
     """Learn from answers; with a folder `run`, each stage has its own in it, and a killed run resumes."""
-    learner = Learner(pile, pairs, held_out, settings, epochs, flip, run, config, progress, on_epoch)
+    learner = Learner(pile, pairs, held_out, settings, epochs, noise, run, config, progress, on_epoch)
     best, clear, n_starts = None, False, 0
     raw_answers = pairs if raw_answers is None else raw_answers
     n_items, n_grouped = len(pile.inputs), len(items_to_look_at(raw_answers, len(pile.inputs), settings.seed))
@@ -192,12 +192,13 @@ def learn_answers(
     if grouped and unlabelled and (room := room_for(pile)) > n_grouped:
         around = Neighbourhood.of(pile, items_to_look_at(raw_answers, n_items, settings.seed, room), settings.seed)
     if grouped:
-        best, clear = learn_groups(learner, network(settings.seed), raw_answers, grouped, around)
-    if best is None or not clear:
+        best, grouping = learn_groups(learner, network(settings.seed), raw_answers, grouped, around)
+        clear = grouping.is_informed
+    if best is None or not grouping.is_clear:
         if turns == "joint" and isinstance(known, EvidenceKnowledge):
             known = known_by_answers(raw_answers)
         start, n_starts = learn_starts(learner, network, known, starts)
-        if best is None or learner.gain(start.model, best.model) > 0:
+        if best is None or learner.gain(start.model, best.model) > CHANCE:
             best, clear = start, False
     judgement, confusion = None, None
     if turns == "confusion":
@@ -225,33 +226,32 @@ def learn_answers(
         for stage in stages:
             if learner.gain(stage.model, best.model) > least:
                 best = stage
-    learned, rate, as_it_was = inner(best.model), rate_of(best.model, flip), inner(first.model)
+    learned, rate, as_it_was = inner(best.model), noise_of(best.model, noise), inner(first.model)
     kept, seconds = best is not first if stages else None, learner.seconds
     return Learned(learned, best.history, rate, n_starts, clear, kept, seconds, as_it_was, judgement, confusion)
 
 
 def learn_groups(
     learner: Learner, network: nn.Module, raw_answers: Pairs, n_groups: int, around: Neighbourhood | None
-) -> tuple[Stage, bool]:
-    """Teach the network groups of the items, and then those that it sees; gives also whether they are clear.
+) -> tuple[Stage, Grouping]:
+    """Teach the network groups of the items, and then those that it sees; gives also the first ones.
 
     In a neighbourhood the groups are of all items at once, and there is no second round; whether one would pay was not
     measured.
     """
     pile, settings = learner.pile, learner.settings
-    grouping = group_items(pile, raw_answers, n_groups, settings.seed, around=around)
-    clear = grouping.is_clear
+    first = grouping = group_items(pile, raw_answers, n_groups, settings.seed, around=around)
     if isinstance(network, Linear):
         features = torch.from_numpy(seen_by(network, pile, grouping.items))
         start_at_prototypes(network, features, torch.from_numpy(grouping.groups))
     stage = teach_classes(learner, "groups", network, grouping, 1, None)
-    if clear and around is None and not isinstance(network, Linear):  # which sees the items as they are
+    if first.is_clear and around is None and not isinstance(network, Linear):  # which sees the items as they are
         grouping = group_items(pile, raw_answers, n_groups, settings.seed, network)
         again = teach_classes(learner, "groups", copy.deepcopy(network), grouping, 2, stage)
         if learner.gain(again.model, network) > -CHANCE:
             stage = again
     model = learner.answering(stage.model, min(grouping.wrong, 0.4))
-    return Stage(model, stage.history), clear
+    return Stage(model, stage.history), first
 
 
 def teach_classes(
@@ -282,7 +282,7 @@ def learn_starts(learner: Learner, network: Callable[[int], nn.Module], known: K
     unknown, it was measured to be worse.
     """
     pile, pairs, settings = learner.pile, learner.pairs, learner.settings
-    joint = learner.flip == 0 and known.complete
+    joint = learner.noise == 0 and known.complete
     is_evidence = isinstance(known, EvidenceKnowledge)
     best, least = None, np.inf
     start = 0
@@ -290,16 +290,16 @@ def learn_starts(learner: Learner, network: Callable[[int], nn.Module], known: K
         seed = settings.seed + start - 1
         model = trained = learner.answering(network(seed))
         order = AnswerOrder(_ends(pairs), len(pile.inputs), settings.batch_size, seed=seed)
-        objective = answers_objective(known, flip=learner.flip or 0.0)
+        objective = answers_objective(known, noise=learner.noise or 0.0)
         if joint:
             trained = RecentOutputs(model, n_outputs=pile.logits(model, pairs.items[:1]).shape[1])
             objective = joint_objective(known, least=1)
         steps = max(STEPS, math.ceil(VISITS_OF_STARTS * len(pairs.items) / settings.batch_size))
         history = learner.train(trained, objective, order, steps, f"start-{start}", f"answers, start {start}").history
-        loss, wrong = agreed(answer_loss(model, pile, pairs, learner.flip, evidence=is_evidence))
+        loss, wrong = agreed(answer_loss(model, pile, pairs, learner.noise, evidence=is_evidence))
         if loss < least:
             best, least = Stage(model, history), loss
-        doubt = float(np.minimum(pairs.same, 1 - pairs.same).mean()) if is_evidence else rate_of(model, learner.flip)
+        doubt = float(np.minimum(pairs.same, 1 - pairs.same).mean()) if is_evidence else noise_of(model, learner.noise)
         if wrong <= WRONG_ANSWERS + doubt:
             break
     assert best is not None
@@ -312,7 +312,7 @@ def learn_views(learner: Learner, first: Stage, known: Known, clear: bool) -> St
     n_items = len(learner.pile.inputs)
     order = AnswerOrder(_ends(pairs), n_items, settings.batch_size, seed=settings.seed, answered=0.5, views=2)
     steps = max(STEPS, math.ceil(VISITS * len(pairs) / order.n_pairs))
-    objective = answers_objective(known, unlabelled=True, flip=learner.flip or 0.0)
+    objective = answers_objective(known, unlabelled=True, noise=learner.noise or 0.0)
     rate = GENTLE_RATE if clear else 1.0
     model = copy.deepcopy(first.model)
     return learner.train(model, objective, order, steps, "unlabelled", "unlabelled pairs", first, rate=rate)
@@ -329,7 +329,7 @@ def learn_smoothly(learner: Learner, first: Stage, known: Known, around: Neighbo
     return [
         learner.train(
             copy.deepcopy(first.model),
-            smooth_objective(known, radius, flip=learner.flip or 0.0, neighbours=neighbours),
+            smooth_objective(known, radius, noise=learner.noise or 0.0, neighbours=neighbours),
             order,
             steps,
             name,

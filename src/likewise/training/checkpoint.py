@@ -163,10 +163,10 @@ def load_checkpoint(
         raise InputError(f"{path} is damaged ({damage}); delete it to begin the run again.") from damage
     if facts["version"] not in (1, VERSION):
         raise InputError(f"{path} has format version {facts['version']}, not {VERSION}; use another run folder.")
-    begun = facts["about"]
-    if isinstance(begun, Mapping) and isinstance(begun.get("settings"), Mapping):  # maybe of an earlier version
-        begun = {"optimizer": OF_SETTINGS, **begun, "settings": with_defaults(begun["settings"])}
-    difference = first_difference(begun, as_json(about))
+    recorded = facts["about"]
+    if isinstance(recorded, Mapping) and isinstance(recorded.get("settings"), Mapping):  # maybe of an earlier version
+        recorded = {"optimizer": OF_SETTINGS, **recorded, "settings": with_defaults(recorded["settings"])}
+    difference = first_difference(recorded, as_json(about))
     if difference:
         name, old, new = difference
         raise InputError(f"{path} was written with {name} = {old!r}, now it is {new!r}; use another run folder.")

@@ -15,12 +15,11 @@ from likewise.errors import InputError
 from likewise.networks import CosineHead, Linear
 from likewise.supervision import consensus_objective
 from likewise.training.batches import EpochOrder, TensorBatches
+from likewise.training.inputs import NetworkInputs, predict_logits
 from likewise.training.loop import OnEpoch, TrainingResult, train
-from likewise.training.pile import Pile
-from likewise.training.predict import predict_logits
 from likewise.training.randomness import AUGMENT, generator
 from likewise.training.settings import Settings
-from likewise.training.similarity import EmbeddedPile
+from likewise.training.similarity import EmbeddedItems
 
 # A last layer that puts items where the nearest prototype of a partition is.
 
@@ -66,7 +65,7 @@ def start_at_prototypes(network: Linear, items: Tensor, partition: Tensor) -> No
 
 
 @torch.no_grad()
-def prototype_classifier(seen: EmbeddedPile, partition: Tensor, n_outputs: int) -> nn.Module:
+def prototype_classifier(seen: EmbeddedItems, partition: Tensor, n_outputs: int) -> nn.Module:
     """A copy of the backbone with a new last layer: an item is of the cluster whose prototype m_k is nearest.
 
         logit_k = c (g . m_k - |m_k|^2 / 2),    g = A f + a
@@ -94,7 +93,7 @@ def prototype_classifier(seen: EmbeddedPile, partition: Tensor, n_outputs: int) 
 
 
 @torch.no_grad()
-def mean_probabilities(network: nn.Module, pile: Pile, views: int, seed: int = 0) -> Tensor:
+def mean_probabilities(network: nn.Module, pile: NetworkInputs, views: int, seed: int = 0) -> Tensor:
     """The mean softmax (n, K) over the items as they are and `views` - 1 augmented views of each.
 
     It is firmer than that of one view: for drawings of characters this was measured to be worth several points.
@@ -109,7 +108,7 @@ def mean_probabilities(network: nn.Module, pile: Pile, views: int, seed: int = 0
 
 def learn_consensus(
     network: nn.Module,
-    pile: Pile,
+    pile: NetworkInputs,
     opinions: Tensor,  # int64 (n, R): the cluster of each item in each of R partitions
     settings: Settings,
     *,

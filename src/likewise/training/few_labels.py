@@ -22,10 +22,10 @@ from likewise.networks import SimilarityModule
 from likewise.supervision import label_objective
 from likewise.supervision.semi import Aids, AveragedNetwork, Method, natural_weights, semi_objective
 from likewise.training.batches import Augment, Order, TensorBatches
+from likewise.training.forward import Objective
+from likewise.training.inputs import NetworkInputs
 from likewise.training.loop import Evaluate, OnEpoch, TrainingResult, train
 from likewise.training.orders import LEAST_STEPS, ClassOrder, FewLabelsOrder
-from likewise.training.pile import Pile
-from likewise.training.precision import Objective
 from likewise.training.settings import Settings
 from likewise.training.similarity import train_similarity
 
@@ -43,7 +43,7 @@ class TwoViews:
     labelled: int
 
     @classmethod
-    def of(cls, pile: Pile, labelled: int) -> TwoViews:
+    def of(cls, pile: NetworkInputs, labelled: int) -> TwoViews:
         """For images the strong view has other light and a part missing; features have more noise."""
         if pile.inputs.ndim == 4:
             return cls(pile.augment, Strong(pile.augment), labelled)
@@ -51,7 +51,7 @@ class TwoViews:
 
     def __call__(self, inputs: Tensor, generator: torch.Generator) -> Tensor:
         own = current_share(len(inputs))
-        weak, strong = inputs.tensor_split([own.before(self.labelled + (own.whole - self.labelled) // 2)])
+        weak, strong = inputs.tensor_split([own.before(self.labelled + (own.n_rows - self.labelled) // 2)])
         strong = self.strong(strong, generator) if len(strong) else strong
         weak = self.gentle(weak, generator) if self.gentle is not None and len(weak) else weak
         return torch.cat([weak, strong])
@@ -76,7 +76,7 @@ class FewLabelsLearned:
 class Stages:
     """What all stages share; each is a run of the one training loop, with a folder of its own in `run`."""
 
-    pile: Pile
+    pile: NetworkInputs
     labels: Tensor  # int64 (n,): 0 to K - 1, or -1 where unknown
     run: Path | None
     config: Mapping[str, object]
@@ -139,7 +139,7 @@ class Stages:
 
 def learn_few_labels(
     network: nn.Module,  # fresh; it is trained in place in the first stage
-    pile: Pile,
+    pile: NetworkInputs,
     labels: Tensor,
     method: Method,
     supervised: Settings,

@@ -3,7 +3,7 @@
     f(x) = classifier((u - mean) / std),    u = tail(x) / |tail(x)|
 
 The loss is that of the answers, and MCL on the pairs that nobody answered by their pseudo-similarity, at a fiftieth of
-the learning rate. The outcome is kept only where held-out answers do not speak against it.
+the learning rate. The outcome is kept only if it does no worse on held-out answers.
 """
 
 from __future__ import annotations
@@ -21,9 +21,9 @@ from likewise.datasets import to_unit_length
 from likewise.pairs import Pairs
 from likewise.supervision import Known, answers_objective
 from likewise.training.answers import Learner
+from likewise.training.inputs import NetworkInputs
 from likewise.training.loop import OnEpoch
 from likewise.training.orders import AnswerOrder
-from likewise.training.pile import Pile
 from likewise.training.settings import Settings
 from likewise.training.turns import ErrorRates
 
@@ -60,26 +60,26 @@ def fine_tune(
     known: Known,
     pairs: Pairs,  # the answers that batches are drawn from
     held_out: Pairs,  # not trained on
-    settings: Settings,  # but for the epochs; the rate is that of the classifier
+    settings: Settings,  # except the epochs; the rate is that of the classifier
     *,
     epochs: int | None = None,
-    flip: float = 0.0,
+    noise: float = 0.0,
     rates: ErrorRates | None = None,  # of wrong answers of each annotator
     run: Path | None = None,
     config: Mapping[str, object] | None = None,
     progress: bool = True,
     on_epoch: OnEpoch | None = None,
 ) -> tuple[TunedNetwork, list[dict[str, float]], float]:
-    """A fine-tuned copy of the network, its history, and how far held-out answers speak for it, in standard errors."""
-    pile = Pile(inputs)
-    learner = Learner(pile, pairs, held_out, settings, epochs, flip, run, config, progress, on_epoch, rates)
+    """A fine-tuned copy of the network, its history, and its gain on held-out answers, in standard errors."""
+    pile = NetworkInputs(inputs)
+    learner = Learner(pile, pairs, held_out, settings, epochs, noise, run, config, progress, on_epoch, rates)
     tuned = copy.deepcopy(network)
     tuned.train()
     tuned.tail.eval()  # batch-norms keep their statistics
     ends = torch.from_numpy(np.stack([pairs.left, pairs.right], axis=1))
     order = AnswerOrder(ends, len(inputs), settings.batch_size, seed=settings.seed, answered=0.5)
     steps = min(max(LEAST, math.ceil(VISITS * len(inputs) / settings.batch_size)), MOST)
-    objective = answers_objective(known, unlabelled=True, flip=flip)
+    objective = answers_objective(known, unlabelled=True, noise=noise)
     stage = learner.train(tuned, objective, order, steps, "fine-tuning", "fine-tuning", rate=RATE)
     tuned.eval()
     return tuned, stage.history, learner.gain(tuned, network)

@@ -21,19 +21,19 @@ from torch.nn.functional import adaptive_avg_pool2d
 from likewise.clustering.agglomeration import Agglomerated, agglomerate, principal_rows
 from likewise.clustering.constraints import Floats, Ints, read_constraints
 from likewise.clustering.correction import corrected
-from likewise.clustering.joining import Odds
+from likewise.clustering.linkage import Odds
 from likewise.distributed import from_first
 from likewise.pairs import Pairs
+from likewise.training.inputs import NetworkInputs, features_of
 from likewise.training.neighbourhood import Neighbourhood
 from likewise.training.orders import shuffled_steps
-from likewise.training.pile import Pile
-from likewise.training.predict import features_of
 from likewise.training.witnesses import answers_one_by_one, takes_classes_for_others, weighed
 
 ITEMS, MOST_ITEMS = 10_000, 20_000  # that are looked at; more than the first only where answers speak of them
 MOST_PIXELS = 28  # of a side
 WEIGHED = 2  # times that annotators are weighed by the groups, where they are not alike
 CLEAR = 0.5  # the contrast from which a grouping is taken to show the classes
+FORETELLS = 4.0  # standard errors of the contrast
 LEAST_SAME = 3.0  # answers between two groups that make them one, of which each "different" takes three away
 
 
@@ -43,11 +43,17 @@ class Grouping:
     groups: Ints  # (m,)
     sure: NDArray[np.float32]  # (m,) the probability of each item's group
     contrast: float  # how much more often answers say "same" within groups than between them, out of fold
+    contrast_error: float  # its standard error
     wrong: float  # the share of the answers taken to be wrong
 
     @property
     def is_clear(self) -> bool:
         return self.contrast >= CLEAR
+
+    @property
+    def is_informed(self) -> bool:
+        """Whether the groups foretell answers, by more than the best of many candidates does by chance."""
+        return self.contrast > FORETELLS * self.contrast_error
 
     def targets(self, n_items: int) -> tuple[Tensor, Tensor]:
         """The output of each item (n,) and its weight (n,), which is 0 for items that were not looked at."""
@@ -74,7 +80,7 @@ class GroupOrder:
 
 
 def group_items(
-    pile: Pile,
+    pile: NetworkInputs,
     pairs: Pairs,
     n_groups: int,
     seed: int,
@@ -94,22 +100,22 @@ def group_items(
             spaces["walk"] = around.places_of(items)
         there = among(pairs, items)
         of_vectors = pile.inputs.ndim == 2 and network is None and around is None
-        found, odds = agglomerated(spaces, there, min(n_groups, len(items)), seed, again=of_vectors)
-        posterior = without_fragments(found.posterior, odds)
+        clusters, odds = agglomerated(spaces, there, min(n_groups, len(items)), seed, again=of_vectors)
+        posterior = without_fragments(clusters.posterior, odds)
         if around is None:
             rows = principal_rows(next(iter(spaces.values())), seed)
-            posterior = corrected(rows, posterior, odds, found.together, found.wrong, seed)
+            posterior = corrected(rows, posterior, odds, clusters.together, clusters.wrong, seed)
         else:
-            items, posterior = around.items, around.spread(items, posterior, odds, found.wrong, seed)
-        return [items.tolist(), posterior.argmax(1).tolist(), posterior.max(1).tolist(), [found.contrast, found.wrong]]
+            items, posterior = around.items, around.spread(items, posterior, odds, clusters.wrong, seed)
+        measures = [clusters.contrast, clusters.contrast_error, clusters.wrong]
+        return [items.tolist(), posterior.argmax(1).tolist(), posterior.max(1).tolist(), measures]
 
-    items, groups, sure, (contrast, wrong) = from_first(decide)
+    items, groups, sure, measures = from_first(decide)
     return Grouping(
         np.array(items, dtype=np.int64),
         np.array(groups, dtype=np.int64),
         np.array(sure, dtype=np.float32),
-        contrast,
-        wrong,
+        *measures,
     )
 
 
@@ -120,20 +126,20 @@ def agglomerated(
     if len(pairs.annotators) < 2:
         odds = Odds.of(read_constraints(pairs, pairs.n_items), n_groups)
         return agglomerate(spaces, odds, n_groups, seed, again=again), odds
-    odds, told = answers_one_by_one(pairs, pairs.n_items, n_groups)
-    found = agglomerate(spaces, odds, n_groups, seed, again=again)
-    if takes_classes_for_others(told, found.posterior.argmax(1)[odds.ends], n_groups):
+    odds, by_annotator = answers_one_by_one(pairs, pairs.n_items, n_groups)
+    clusters = agglomerate(spaces, odds, n_groups, seed, again=again)
+    if takes_classes_for_others(by_annotator, clusters.posterior.argmax(1)[odds.ends], n_groups):
         nothing = odds.select(np.zeros(len(odds), dtype=np.bool_))
         groups = agglomerate(spaces, nothing, n_groups, seed).posterior.argmax(1)
-        odds = weighed(odds, told, groups[odds.ends[:, 0]] == groups[odds.ends[:, 1]], groups) or odds
-        found = agglomerate(spaces, odds, n_groups, seed, again=again)
+        odds = weighed(odds, by_annotator, groups[odds.ends[:, 0]] == groups[odds.ends[:, 1]], groups) or odds
+        clusters = agglomerate(spaces, odds, n_groups, seed, again=again)
     for _ in range(WEIGHED):
-        reweighed = weighed(odds, told, found.together, found.posterior.argmax(1))
+        reweighed = weighed(odds, by_annotator, clusters.together, clusters.posterior.argmax(1))
         if reweighed is None:
             break
         odds = reweighed
-        found = agglomerate(spaces, odds, n_groups, seed, again=again)
-    return found, odds
+        clusters = agglomerate(spaces, odds, n_groups, seed, again=again)
+    return clusters, odds
 
 
 def items_to_look_at(pairs: Pairs, n_items: int, seed: int, least: int | None = None) -> Ints:
@@ -159,7 +165,7 @@ def among(pairs: Pairs, items: Ints) -> Pairs:
     return dataclasses.replace(made, annotator=there.annotator, annotators=there.annotators)
 
 
-def spaces_of(pile: Pile, items: Ints) -> dict[str, NDArray[np.float32]]:
+def spaces_of(pile: NetworkInputs, items: Ints) -> dict[str, NDArray[np.float32]]:
     """The items as vectors (m, d): the pixels of images, made smaller; features as they are and standardised."""
     rows = pile.inputs[torch.from_numpy(items)]
     if rows.ndim == 4:
@@ -170,7 +176,7 @@ def spaces_of(pile: Pile, items: Ints) -> dict[str, NDArray[np.float32]]:
     return {"items": rows.numpy(), "standardised": (rows / torch.where(std > 0, std, 1.0)).numpy()}
 
 
-def seen_by(network: nn.Module, pile: Pile, items: Ints) -> NDArray[np.float32]:
+def seen_by(network: nn.Module, pile: NetworkInputs, items: Ints) -> NDArray[np.float32]:
     """The network's features of the items (m, d), or its logits where it names none."""
     return np.asarray(pile.logits(features_of(network), items).flatten(1).numpy())
 

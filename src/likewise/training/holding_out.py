@@ -23,7 +23,7 @@ class Split(NamedTuple):
 
 
 def hold_out(pairs: Pairs, share: float, seed: int, *, law: bool = True) -> Split:
-    """Hold out this share of the answers, or a little less, with both kinds in it.
+    """Hold out at most this share of the answers, with both kinds among them.
 
     Without `law` nothing follows from chains of answers, which may be wrong: all answers about some pairs are held out.
 

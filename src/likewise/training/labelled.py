@@ -17,10 +17,10 @@ from likewise.datasets import Augmentation, DataSet, Items
 from likewise.evaluation import accuracy, confusion, match_outputs
 from likewise.supervision import label_objective
 from likewise.training.batches import Order, TensorBatches
+from likewise.training.forward import Objective
+from likewise.training.inputs import predict_logits
 from likewise.training.loop import Evaluate, OnEpoch, TrainingResult, train
 from likewise.training.optimizers import MakeOptimizer
-from likewise.training.precision import Objective
-from likewise.training.predict import predict_logits
 from likewise.training.settings import Settings
 
 Criterion = Callable[[Tensor, Tensor], Tensor]  # MCL, KCL, nn.CrossEntropyLoss, ...

@@ -21,6 +21,8 @@ from likewise.storage.records import as_json, read_json, write_json
 from likewise.storage.run_folder import lock_folder, network_tensors, write_history, write_model
 from likewise.training.batches import Batch, Batches, LoaderBatches
 from likewise.training.checkpoint import State, Tally, load_checkpoint, restore_previous, save_checkpoint
+from likewise.training.forward import Objective, forward, gather_outputs, in_parallel, move, synchronise
+from likewise.training.inputs import evaluating, modes_kept
 from likewise.training.optimizers import (
     OF_SETTINGS,
     MakeOptimizer,
@@ -29,9 +31,6 @@ from likewise.training.optimizers import (
     learning_rate,
     set_rate,
 )
-from likewise.training.parallel import gather_outputs, in_parallel, synchronise
-from likewise.training.precision import Objective, forward, move
-from likewise.training.predict import evaluating, modes_kept
 from likewise.training.progress import Silent, reporter
 from likewise.training.randomness import STEP, reproducible, seed_all
 from likewise.training.settings import Settings, resolve_settings

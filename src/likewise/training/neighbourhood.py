@@ -26,10 +26,10 @@ from likewise.clustering.agglomeration import NEIGHBOURS, principal_rows
 from likewise.clustering.constraints import Floats, Ints
 from likewise.clustering.correction import FOLDS, STRENGTHS, Answers, model_of_partition, scaled
 from likewise.clustering.geometry import diffusion, nearest, shared_neighbours
-from likewise.clustering.joining import Odds
+from likewise.clustering.linkage import Odds
 from likewise.datasets import normalise
 from likewise.distributed import share
-from likewise.training.pile import Pile
+from likewise.training.inputs import NetworkInputs
 
 ITEMS = 60_000  # that a walk is among, at most: finding neighbours takes the square of it
 MOST_NUMBERS = 2**26  # of them in memory
@@ -48,7 +48,7 @@ class Neighbourhood:
     near: Ints  # in the pile
 
     @classmethod
-    def of(cls, pile: Pile, items: Ints, seed: int) -> Neighbourhood:
+    def of(cls, pile: NetworkInputs, items: Ints, seed: int) -> Neighbourhood:
         rows = principal_rows(pile.inputs[torch.from_numpy(items)].numpy(), seed)
         near = nearest(rows[:, :COMPONENTS], NEIGHBOURS)
         return cls(items, rows, diffusion(shared_neighbours(near), PLACES), items[near])
@@ -64,7 +64,7 @@ class Neighbourhood:
         model = corrected_model(x[np.searchsorted(self.items, some)], posterior, odds, wrong, seed)
         return np.asarray(softmax(x @ model, axis=1))
 
-    def neighbours(self, pile: Pile) -> Callable[[Tensor], Tensor]:
+    def neighbours(self, pile: NetworkInputs) -> Callable[[Tensor], Tensor]:
         """Gives a random neighbour of each item of a batch, as input of the network; this rank's rows of it.
 
         An item that is none of these has itself.
@@ -97,7 +97,7 @@ def corrected_model(x: Floats, posterior: Floats, odds: Odds, wrong: float, seed
     return model
 
 
-def room_for(pile: Pile) -> int:
+def room_for(pile: NetworkInputs) -> int:
     """How many items of a table a walk may be among; 0 where they are no vectors."""
     if pile.inputs.ndim != 2:
         return 0

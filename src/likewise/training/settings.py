@@ -18,7 +18,7 @@ from likewise import __version__
 from likewise.distributed import from_first, world
 from likewise.errors import InputError
 from likewise.storage.records import as_json, check_record, first_difference, read_json, write_json
-from likewise.training.precision import resolve_device
+from likewise.training.forward import resolve_device
 
 Optimizer = Literal["adam", "adamw", "sgd"]
 Schedule = Literal["step", "one-cycle"]
@@ -118,9 +118,9 @@ def _read(path: Path, requested: Mapping[str, Any]) -> dict[str, Any]:
     if not isinstance(record, dict) or not {*requested, "device", "precision"} <= record.keys():
         raise InputError(f"{path} was not written by a training run; use another folder.")
     check_record(record, {"device": str, "precision": str, "settings": dict}, path, "use another folder")
-    begun = {"settings": with_defaults(record["settings"]), "config": record["config"]}
-    auto = record["precision"] if begun["settings"]["precision"] == "auto" else "float32"  # once it was measured
-    difference = first_difference(_named_precision(begun, auto), _named_precision(requested, auto))
+    recorded = {"settings": with_defaults(record["settings"]), "config": record["config"]}
+    auto = record["precision"] if recorded["settings"]["precision"] == "auto" else "float32"  # once it was measured
+    difference = first_difference(_named_precision(recorded, auto), _named_precision(requested, auto))
     if difference:
         name, old, new = difference
         raise InputError(f"{path} has {name} = {old!r}, this run {new!r}; use another folder or the same value.")

@@ -15,10 +15,9 @@ from likewise.datasets import normalise
 from likewise.networks import BATCH_NORMS, CosineHead, SimilarityModule
 from likewise.supervision import contrastive_objective, similarity_objective
 from likewise.training.batches import TensorBatches, channels_last
+from likewise.training.inputs import NetworkInputs, evaluating
 from likewise.training.loop import OnEpoch, TrainingResult, train
 from likewise.training.orders import ClassOrder
-from likewise.training.pile import Pile
-from likewise.training.predict import evaluating
 from likewise.training.randomness import AUGMENT, ORDER, generator
 from likewise.training.settings import Settings
 
@@ -27,7 +26,7 @@ CHUNK = 500  # items that are looked at together; batch-norm's statistics need s
 
 def train_similarity(
     network: SimilarityModule,
-    known: Pile,
+    known: NetworkInputs,
     labels: Tensor,  # int64 (n,), -1 where unknown
     settings: Settings,  # batch_size: of which `items` are of each class
     *,
@@ -69,7 +68,7 @@ def quarter_turns(images: Tensor, labels: Tensor) -> tuple[Tensor, Tensor]:
 
 
 @torch.no_grad()
-def adapted(network: SimilarityModule, pile: Pile, seed: int = 0) -> SimilarityModule:
+def adapted(network: SimilarityModule, pile: NetworkInputs, seed: int = 0) -> SimilarityModule:
     """A copy whose batch-norms have the statistics of the pile, which is of other classes than those in training."""
     network = copy.deepcopy(network)
     norms = [module for module in network.modules() if isinstance(module, BATCH_NORMS)]
@@ -90,8 +89,8 @@ def adapted(network: SimilarityModule, pile: Pile, seed: int = 0) -> SimilarityM
 
 
 @dataclass(frozen=True)
-class EmbeddedPile:
-    """A pile, embedded by a similarity network."""
+class EmbeddedItems:
+    """Items, embedded by a similarity network."""
 
     module: SimilarityModule
     features: Tensor  # (views, n, d) of the backbone
@@ -110,9 +109,9 @@ class EmbeddedPile:
 
 
 @torch.no_grad()
-def embed_pile(
-    network: SimilarityModule, pile: Pile, *, views: int = 1, adapt: bool = True, seed: int = 0
-) -> EmbeddedPile:
+def embed_items(
+    network: SimilarityModule, pile: NetworkInputs, *, views: int = 1, adapt: bool = True, seed: int = 0
+) -> EmbeddedItems:
     """Embed the items and `views` - 1 augmented views of each; with `adapt`, batch-norm uses their statistics."""
     network = adapted(network, pile, seed) if adapt else network
     draw = generator(seed, AUGMENT, 0)
@@ -125,8 +124,8 @@ def embed_pile(
                 parts.append(network.features(_inputs(pile, seen, network)).float().cpu())
             out.append(torch.cat(parts))
     on_cpu = network if next(network.parameters()).device.type == "cpu" else copy.deepcopy(network).cpu()
-    return EmbeddedPile(on_cpu, torch.stack(out))
+    return EmbeddedItems(on_cpu, torch.stack(out))
 
 
-def _inputs(pile: Pile, items: Tensor, network: nn.Module) -> Tensor:
+def _inputs(pile: NetworkInputs, items: Tensor, network: nn.Module) -> Tensor:
     return channels_last(normalise(items, pile.mean, pile.std)).to(next(network.parameters()).device)

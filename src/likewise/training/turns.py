@@ -25,7 +25,7 @@ from scipy.optimize import minimize_scalar
 from scipy.special import softmax
 from torch import nn
 
-from likewise.criteria import evidence_mcl, flipped_mcl, mcl
+from likewise.criteria import evidence_mcl, mcl, noisy_mcl
 from likewise.distributed import agreed, from_first
 from likewise.pairs import Pairs, Posterior, credibility, evidence
 from likewise.pairs.posterior import infer
@@ -38,10 +38,10 @@ from likewise.supervision import (
     Known,
     confusion_objective,
 )
+from likewise.training.forward import Objective
 from likewise.training.grouping import Grouping, among, items_to_look_at
+from likewise.training.inputs import NetworkInputs
 from likewise.training.orders import AnswerOrder
-from likewise.training.pile import Pile
-from likewise.training.precision import Objective
 
 if TYPE_CHECKING:
     from likewise.training.answers import Learner, Stage
@@ -69,21 +69,21 @@ class ErrorRates(NamedTuple):
     false_same: NDArray[np.float64]
 
 
-def rate_of(network: nn.Module, flip: float | None) -> float:
+def noise_of(network: nn.Module, noise: float | None) -> float:
     """The rate of wrong answers that a network has learned, or the given one."""
-    return float(network.flip.detach()) if isinstance(network, AnsweringNetwork) else float(flip or 0.0)
+    return float(network.noise.detach()) if isinstance(network, AnsweringNetwork) else float(noise or 0.0)
 
 
 def answer_loss(
-    network: nn.Module, pile: Pile, pairs: Pairs, flip: float | None = 0.0, *, evidence: bool = False
+    network: nn.Module, pile: NetworkInputs, pairs: Pairs, noise: float | None = 0.0, *, evidence: bool = False
 ) -> tuple[float, float]:
     """The mean MCL of answers, and the share of them that the network denies."""
-    losses, denied = answer_losses(network, pile, pairs, flip, evidence)
+    losses, denied = answer_losses(network, pile, pairs, noise, evidence)
     return float(np.average(losses, weights=pairs.weight)), float(denied[pairs.weight > 0].mean())
 
 
 def answer_losses(
-    network: nn.Module, pile: Pile, pairs: Pairs, flip: float | None = 0.0, evidence: bool = False
+    network: nn.Module, pile: NetworkInputs, pairs: Pairs, noise: float | None = 0.0, evidence: bool = False
 ) -> tuple[NDArray[np.float32], NDArray[np.bool_]]:
     """The MCL of each answer (m,), and whether the network denies it (m,).
 
@@ -91,14 +91,14 @@ def answer_losses(
     """
     items, place = np.unique(np.concatenate([pairs.left, pairs.right]), return_inverse=True)
     logits = pile.logits(network, items)
-    p, rate = logits.softmax(1), rate_of(network, flip)
+    p, rate = logits.softmax(1), noise_of(network, noise)
     losses, similarity = [torch.empty(0)], [torch.empty(0)]
     where = torch.from_numpy(place.reshape(2, -1).T.copy())  # (m, 2)
     for some, same in zip(torch.split(where, ANSWERS), torch.split(torch.from_numpy(pairs.same), ANSWERS), strict=True):
         if evidence:
             losses.append(evidence_mcl(logits, same, pairs=some, reduction="none"))
         elif rate:
-            losses.append(flipped_mcl(logits, same, rate, pairs=some, reduction="none"))
+            losses.append(noisy_mcl(logits, same, rate, pairs=some, reduction="none"))
         else:
             losses.append(mcl(logits, same, pairs=some, reduction="none"))
         similarity.append((p[some[:, 0]] * p[some[:, 1]]).sum(1))
@@ -106,20 +106,20 @@ def answer_losses(
 
 
 def held_out_losses(
-    network: nn.Module, pile: Pile, held_out: Pairs, flip: float | None, rates: ErrorRates | None = None
+    network: nn.Module, pile: NetworkInputs, held_out: Pairs, noise: float | None, rates: ErrorRates | None = None
 ) -> NDArray[np.float32]:
     """The MCL of each held-out answer (m,), none of which is taken as certain; with rates, by its annotator."""
     if rates is None:
-        return answer_losses(inner(network), pile, held_out, max(rate_of(network, flip), LEAST_DOUBT))[0]
+        return answer_losses(inner(network), pile, held_out, max(noise_of(network, noise), LEAST_DOUBT))[0]
     same = credibility(held_out, *rates).clip(LEAST_DOUBT, 1 - LEAST_DOUBT).astype(np.float32)
     return answer_losses(inner(network), pile, replace(held_out, same=same), evidence=True)[0]
 
 
-def held_out_scores(network: nn.Module, pile: Pile, held_out: Pairs, flip: float | None) -> dict[str, float]:
+def held_out_scores(network: nn.Module, pile: NetworkInputs, held_out: Pairs, noise: float | None) -> dict[str, float]:
     """Columns of the history."""
     if not len(held_out):
         return {}
-    loss, wrong = answer_loss(network, pile, held_out, flip)
+    loss, wrong = answer_loss(network, pile, held_out, noise)
     return {"held_out_loss": loss, "held_out_accuracy": 1 - wrong}
 
 
@@ -194,7 +194,7 @@ def temperature(logits: Floats, pairs: Pairs, rates: ErrorRates) -> float:
     return float(np.exp(minimize_scalar(loss, bounds=(-1.0, 2.5), method="bounded").x))
 
 
-def calibrated(network: nn.Module, pile: Pile, held_out: Pairs, rates: ErrorRates) -> nn.Module:
+def calibrated(network: nn.Module, pile: NetworkInputs, held_out: Pairs, rates: ErrorRates) -> nn.Module:
     """The network with its logits divided by their temperature, where held-out answers are for it.
 
     They must be more likely so, and no more of them denied; and there must be enough. The classes stay the same. Only a
@@ -247,7 +247,7 @@ def learn_in_turns(
         model = copy.deepcopy(stage.model)
         if joint:
             sure = np.array(decided["sure"], dtype=np.float32)
-            again = teach_classes(model, Grouping(items, classes, sure, 0.0, 0.0), turn, stage)
+            again = teach_classes(model, Grouping(items, classes, sure, 0.0, 0.0, 0.0), turn, stage)
         else:
             again = teach_answers(model, EvidenceKnowledge(evidence(answers, *rates)), turn, stage)
         least = CHANCE if clear else -CHANCE  # clear groups are easily forgotten
@@ -315,7 +315,7 @@ def learn_confusion(
     steps = max(STEPS, math.ceil(VISITS * len(pairs) / order.n_pairs))
     objective = cast(Objective, confusion_objective(known, len(pairs)))
     stage = learner.train(confused, objective, order, steps, "confusion", "classes mixed up", first, rate=rate)
-    wrapped = learner.answering(model, rate_of(first.model, learner.flip))
+    wrapped = learner.answering(model, noise_of(first.model, learner.noise))
     if learner.gain(wrapped, first.model) <= -CHANCE:
         return first, None
     return stage._replace(model=wrapped), confused.confusion.detach().double().numpy()

@@ -6,7 +6,7 @@ who calls a pair of one class different at the rate e_r and one of two classes t
     within groups     a (1 - e_r) + (1 - a) d_r
     between groups    b (1 - e_r) + (1 - b) d_r
 
-The groups are the same for all annotators. What a and b are is not known: it is taken that those who are borne out best
+The groups are the same for all annotators. Neither a nor b is known: it is assumed that those who are confirmed best
 are wrong equally often both ways, at the rate at which the groups deny them. The same two equations then give the rates
 of all others: about e + d = 1 for one who guesses, and more for one who answers the wrong way round.
 
@@ -27,7 +27,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from likewise.clustering.constraints import Floats, Ints
-from likewise.clustering.joining import LEAST_WRONG, Odds
+from likewise.clustering.linkage import LEAST_WRONG, Odds
 from likewise.pairs import Pairs
 from likewise.pairs.rates import AnswersByAnnotator, estimate, log_odds
 
