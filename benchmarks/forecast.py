@@ -7,8 +7,9 @@ A person answers truly, or wrongly once in ten. Every ten answers before 95 % is
 
     r = answers that it took / answers that the worth of the next questions comes to (q of `likewise.querying.forecast`)
 
-whose tenth and ninetieth percentiles are the factors of the forecast. A person who did not get there in time is a
-ratio that is known to be larger (Kaplan and Meier, 1958). Few problems are enough for two factors.
+Its tenth percentile by the estimate, and its ninetieth by the low end of the interval, are the factors of the forecast.
+A person who did not get there in time is a ratio that is known to be larger (Kaplan and Meier, 1958). Few problems are
+enough for two factors.
 """
 
 from __future__ import annotations
@@ -58,7 +59,8 @@ def simulate(number: int, wrong: float, chooser: QuestionChooser, y: NDArray[np.
             values = np.array([each.value for each in chooser._candidates])
             rows.append({
                 "answers": told, "truth": curve[-1], "estimate": estimate, "low": low, "high": high,
-                "questions": questions_to(len(y), values, estimate, TARGET),
+                "soonest": questions_to(len(y), values, estimate, TARGET),
+                "latest": questions_to(len(y), values, low, TARGET),
             })  # fmt: skip
         pair = chooser.next()
         if pair is None or told == ANSWERS:
@@ -76,10 +78,10 @@ def simulate(number: int, wrong: float, chooser: QuestionChooser, y: NDArray[np.
     }  # fmt: skip
 
 
-def ratios(runs: list[dict[str, Any]]) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
+def ratios(runs: list[dict[str, Any]], q: str) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
     """How many answers it took for each that was counted, and whether that is known; else it took more."""
     points = [
-        ((run["reached"] or run["answers"]) - row["answers"], row["questions"], run["reached"] is not None)
+        ((run["reached"] or run["answers"]) - row["answers"], row[q], run["reached"] is not None)
         for run in runs
         for row in run["rows"]
         if row["truth"] < TARGET and (run["reached"] or run["answers"]) > row["answers"]
@@ -106,15 +108,15 @@ def percentile(values: NDArray[np.float64], known: NDArray[np.bool_], share: flo
 
 
 def summary(runs: list[dict[str, Any]]) -> dict[str, Any]:
-    r, known = ratios(runs)
+    (r, known), late = ratios(runs, "soonest"), ratios(runs, "latest")
     rows = [(run, row) for run in runs for row in run["rows"]]
     held, unknown = [], 0
     for run, row in rows:
         left = (run["reached"] or run["answers"]) - row["answers"]
         if row["truth"] >= TARGET or left <= 0:
             continue
-        low = 0 if row["estimate"] >= TARGET else np.floor(FASTEST * row["questions"])
-        high = np.ceil(SLOWEST * row["questions"]) + FEW
+        low = 0 if row["estimate"] >= TARGET else np.floor(FASTEST * row["soonest"])
+        high = np.ceil(SLOWEST * row["latest"]) + FEW
         if run["reached"] is None and high >= left:
             unknown += 1
         else:
@@ -123,7 +125,8 @@ def summary(runs: list[dict[str, Any]]) -> dict[str, Any]:
     return {
         "runs": len(runs), "reached": sum(run["reached"] is not None for run in runs), "ratios": len(r),
         "tenth": percentile(r, known, 0.1), "median": percentile(r, known, 0.5),
-        "ninetieth": percentile(r, known, 0.9),
+        "late_median": percentile(*late, 0.5), "late_eightieth": percentile(*late, 0.8),
+        "late_ninetieth": percentile(*late, 0.9),
         "forecasts_judged": len(held), "forecasts_unknown": unknown,
         "forecasts_held": float(np.mean(held)) if held else None,
         "estimates_held": float(np.mean([row["low"] <= row["truth"] <= row["high"] for _, row in rows])),

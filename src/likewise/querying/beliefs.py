@@ -1,7 +1,7 @@
 """All that answers say of the items in one view: who is wrong how often, the classes, and each item's place in them.
 
-It follows from the view and the answers alone. First the atoms are joined with the guesses; then the share of wrong
-answers of each annotator and the scale of links are learned from that, and the atoms are joined again.
+It follows from the view and the answers alone. First the atoms are joined with a guess of how often answers are wrong;
+then the share of each annotator and the scale of links are learned from that, and the atoms are joined again.
 
     e = (expected wrong answers of all + WRONG UNSURE) / (answers of all + UNSURE)
     e_r = (expected wrong answers of r + e ALIKE) / (answers of r + ALIKE)
@@ -20,9 +20,9 @@ from scipy.sparse import coo_array, csr_array
 from scipy.special import expit, logsumexp
 
 from likewise.clustering.constraints import Floats, Ints
-from likewise.querying.calibration import GUESS, calibrate
+from likewise.querying.choice import calibrate
 from likewise.querying.membership import membership
-from likewise.querying.partition import Partition, partition
+from likewise.querying.partition import GUESS, Partition, partition
 from likewise.querying.view import CENTRAL, View
 
 WRONG, LEAST_WRONG = 0.05, 0.005  # the share of wrong answers: where its estimate begins, and its least
@@ -33,6 +33,8 @@ PLACES = 0.3  # other places that a class is in, for each group: where the estim
 NEAREST = 2  # groups that are the likeliest other place; others are the less likely the farther they are
 FAR_ANSWERS = 5  # answers that this guess counts as
 ASTRAY = 0.05  # the share of answers that are right, but about an item that is not of the class of its group
+ERROR, FEW_AUDITS = 0.1, 5  # the share of items in a wrong class: a guess, and audits that it counts as
+HOTTEST, HALVINGS = 3.0, 8  # of the search for a temperature: its largest logarithm, and steps
 OTHERS = 0.25  # how much an answer about an item that does not stand for its atom says of the atom
 
 
@@ -44,6 +46,7 @@ class Beliefs:
     same: NDArray[np.bool_]  # (m,)
     who: Ints  # (m,) the annotator of each answer, from 0
     n_classes: int | None  # where it is known
+    audits: tuple[int, int] = (0, 0)  # random audits that were answered "different", and all of them
 
     @cached_property
     def _central(self) -> NDArray[np.bool_]:
@@ -84,7 +87,7 @@ class Beliefs:
         if not len(self.same):
             return self._first
         links = self._first.links_between(self.view.atom[self.ends][self._central])
-        scale = calibrate(links, self.same[self._central], self.wrong)
+        scale = calibrate(links, self.same[self._central])
         return partition(self.view, scale, self._said(self.wrong_by[self.who]), self.n_classes)
 
     @cached_property
@@ -96,6 +99,33 @@ class Beliefs:
         both = (self.ends.T.ravel(), self.ends[:, ::-1].T.ravel())
         odds = csr_array(coo_array((np.tile(w, 2), both), shape=(n, n)))
         return membership(self.view, self.parts, self._said(self.wrong_by[self.who]), odds)
+
+    @cached_property
+    def doubt(self) -> Floats:
+        """(n,) How likely an item is in a wrong class; of those not asked about, on average as likely as audits say.
+
+        Neighbours agree with each other even where they are wrong together, so that the posterior is too sure of them.
+        """
+        wrong, number = self.audits
+        share = (wrong + ERROR * FEW_AUDITS) / (number + FEW_AUDITS)
+        q = self.posterior
+        doubt, free = 1 - q.max(axis=1), ~self.asked
+        log_q = np.log(np.maximum(q[free, :-1], 1e-9))
+        log_q -= log_q.max(axis=1, keepdims=True)
+        low, high = 0.0, HOTTEST  # the temperature, as a logarithm
+        for _ in range(HALVINGS):
+            middle = (low + high) / 2
+            mean = (1 - 1 / np.exp(log_q / np.exp(middle)).sum(axis=1)).sum() / max(int(free.sum()), 1)
+            low, high = (middle, high) if mean < share else (low, middle)
+        doubt[free] = np.maximum(doubt[free], 1 - 1 / np.exp(log_q / np.exp(low)).sum(axis=1))
+        return np.asarray(doubt)
+
+    @cached_property
+    def asked(self) -> NDArray[np.bool_]:
+        """(n,) Whether an answer is about an item."""
+        asked = np.zeros(len(self.view.atom), dtype=np.bool_)
+        asked[self.ends.ravel()] = True
+        return asked
 
     def _said(self, wrong: Floats) -> Floats:
         """(M, M) The log-odds of the answers, summed for each two atoms and shared with those around them.

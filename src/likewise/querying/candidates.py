@@ -2,7 +2,7 @@
 
     join     two clusters that may be one class          P(one class) times the size of the smaller
     split    a join that was made and may be wrong       P(two classes) times the size of the smaller side
-    verify   one item, or an atom by its middle          sum over the items of 1 - max_k q_ik
+    verify   one item, or an atom by its middle          sum over the items of how likely they are wrong
 
 A question about groups is asked about items in their middle, one about an item against the nearest confirmed member of
 its likeliest class. A pair is never asked twice: a doubt is asked through another member.
@@ -23,6 +23,7 @@ from likewise.querying.view import CENTRAL
 
 LISTED = 20  # questions of each kind, at most
 TRIED = 6  # items of each side that a question may be about
+UNLIKELY = 0.03  # an item is not compared with a class that it is in with less than this probability
 CONFIRMED, MIDDLE = 1.0, 0.5  # how much nearer an item counts that was confirmed, or is in the middle of its atom
 
 WHY = {
@@ -72,14 +73,15 @@ def candidates(beliefs: Beliefs, settled: Settled = NOTHING_SETTLED) -> list[Can
     one, other = np.triu_indices(parts.n_clusters, 1)
     joins = beliefs.joins[one, other] * np.minimum(parts.sizes[one], parts.sizes[other])
     splits = expit(-parts.odds) * parts.small
-    singles = 1 - beliefs.posterior.max(axis=1)
+    singles = beliefs.doubt.copy()
     if settled != NOTHING_SETTLED:
         pure, finished = (settled.clusters(beliefs, kind) for kind in ("verify", "join"))
         joins[finished[one] | finished[other]] = 0
         splits[pure[parts.cluster_of(parts.left)]] = 0
         singles[pure[beliefs.posterior.argmax(axis=1)]] = 0
-    middle = np.flatnonzero(view.rank == 0)
-    singles[middle] = np.bincount(view.atom, singles)[view.atom[middle]]
+    whole = np.bincount(view.atom, singles * ~beliefs.asked, minlength=view.n_atoms)
+    middle = unasked_middles(beliefs)
+    singles[middle] = whole[view.atom[middle]]
     every = np.arange(len(singles))
     table = (
         ("join", joins, parts.root[one], parts.root[other]),
@@ -94,11 +96,21 @@ def candidates(beliefs: Beliefs, settled: Settled = NOTHING_SETTLED) -> list[Can
     return sorted(listed, key=lambda each: (-each.value, each.kind, each.place))
 
 
+def unasked_middles(beliefs: Beliefs) -> Ints:
+    """The most central item of each atom that was not asked about, where one stands for the atom."""
+    rank = np.where(beliefs.asked, CENTRAL, beliefs.view.rank)
+    some = np.flatnonzero(rank < CENTRAL)
+    some = some[np.argsort(rank[some], kind="stable")]
+    return np.asarray(some[np.unique(beliefs.view.atom[some], return_index=True)[1]])
+
+
 def ask(beliefs: Beliefs, candidate: Candidate, asked: Asked) -> Question | None:
     """The pair to ask about; None where all that would say something were asked."""
     if candidate.kind == "verify":
         item = candidate.place[0]
         for cluster in np.argsort(-beliefs.posterior[item, :-1], kind="stable")[:2]:
+            if beliefs.posterior[item, cluster] < UNLIKELY:
+                break
             some = members(beliefs, int(cluster), item, of_atom=beliefs.view.rank[item] == 0)
             if pair := unasked([item], some, asked):
                 return Question(*pair, "verify")

@@ -8,11 +8,13 @@ that a log of answers replayed gives the same state.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Sequence
-from functools import cached_property
+from contextlib import AbstractContextManager
+from functools import cache, cached_property
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
+from threadpoolctl import ThreadpoolController
 
 from likewise.clustering.constraints import Floats, Ints
 from likewise.errors import InputError
@@ -41,6 +43,8 @@ AUDIT = 10  # one question in so many is random
 TARGET = 0.95  # accuracy at which stopping is sensible
 MOST_TO_COMPARE = 10_000  # items, in several spaces: each takes as long to set up
 
+SMALL = 20_000  # items whose matrices one thread multiplies
+
 Pair = tuple[int, int]
 
 
@@ -50,6 +54,11 @@ class Answer(NamedTuple):
     same: bool | None
     annotator: str | None
     audit: bool
+
+
+@cache
+def _threadpools() -> ThreadpoolController:
+    return ThreadpoolController()  # looks at all libraries that are loaded, once
 
 
 class QuestionChooser:
@@ -92,8 +101,14 @@ class QuestionChooser:
         self._settled = NOTHING_SETTLED
         if self.n_items > 1:
             every = spaces(items) if self.n_items <= MOST_TO_COMPARE else dict([next(iter(spaces(items).items()))])
-            self._views: list[View] = [see(name, rows, seed) for name, rows in every.items()]
-            self._bases = [without_answers(view, n_classes) for view in self._views]
+            with self._threads():
+                self._views: list[View] = [see(name, rows, seed) for name, rows in every.items()]
+                self._bases = [without_answers(view, n_classes) for view in self._views]
+
+    def _threads(self) -> AbstractContextManager[object]:
+        """One thread for small matrices: more of them only wait for each other, ten times as long beside other work."""
+        limited: AbstractContextManager[object] = _threadpools().limit(limits=1 if self.n_items <= SMALL else None)
+        return limited
 
     # The answers
 
@@ -166,7 +181,9 @@ class QuestionChooser:
         people = {name: number for number, name in enumerate(dict.fromkeys(one.annotator for one in answers))}
         who = np.array([people[one.annotator] for one in answers], dtype=np.int64)
         place = best_view(self._views, self._bases, ends, same) if view is None else self._views.index(view)
-        return Beliefs(self._views[place], self._bases[place], ends, same, who, self._n_classes)
+        audits = [one.same for one in answers if one.audit]
+        looked = (audits.count(False), len(audits))
+        return Beliefs(self._views[place], self._bases[place], ends, same, who, self._n_classes, looked)
 
     @property
     def space(self) -> str:
@@ -207,7 +224,8 @@ class QuestionChooser:
 
     def next(self, exclude: Collection[Pair] = ()) -> Pair | None:
         """The pair worth asking about, none of those excluded; None when nothing is left to ask."""
-        question = self._question(exclude)
+        with self._threads():
+            question = self._question(exclude)
         self.kind, self.why = (question.kind, WHY[question.kind]) if question else ("", "")
         return (question.left, question.right) if question else None
 

@@ -5,8 +5,9 @@
     x_pq = log((links between p and q + 1) / (g times as many as chance would have + 1)),     odds(x) = a x
 
 Chance gives d_p d_q / D links, with the degrees d_p and all links D; g is the resolution of modularity (Reichardt and
-Bornholdt, 2006), and the 1 keeps small groups from being sure. w_ij is the log-odds of an answer. a and g are guesses
-at first, which answers correct (`calibration.py`). So every join, made or not made, has a probability.
+Bornholdt, 2006), and the 1 keeps small groups from being sure. w_ij is the log-odds of an answer. a and g are
+guesses, so that every join, made or not made, has a probability. That of g makes too many groups rather than too few:
+two that are one are found by one question, two in one only by asking about every group.
 """
 
 from __future__ import annotations
@@ -35,6 +36,9 @@ class Scale:
         likely = odds > 0
         odds[likely] = SUREST * np.tanh(odds[likely] / SUREST)
         return odds
+
+
+GUESS = Scale(3.0, 1.5)
 
 
 def strength(links: Floats, chance: Floats, resolution: float | Floats) -> Floats:

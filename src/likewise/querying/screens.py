@@ -10,21 +10,23 @@ import numpy as np
 from likewise.querying.beliefs import Beliefs
 from likewise.querying.candidates import Asked, Settled, members, middle_items, pair_of, unasked
 
-SURE = 0.5  # items of a grid are in its class with this probability at least
+SURE = 0.8  # items of a grid are in its class with this probability at least, so that most need no click
 ANCHORS = 3  # items that stand for the class of a grid
 DOUBTFUL = 20  # items that a strip may be about
 
 
 def grid(beliefs: Beliefs, size: int, asked: Asked, settled: Settled) -> tuple[list[int], list[int]] | None:
     """Items that stand for a class, and others of it that are most in doubt; None where none are left to ask."""
-    column, doubt = beliefs.posterior.argmax(axis=1), 1 - beliefs.posterior.max(axis=1)
-    total = np.bincount(column, doubt, minlength=beliefs.posterior.shape[1])[:-1]
+    column, doubt = beliefs.posterior.argmax(axis=1), beliefs.doubt
+    sure = doubt <= 1 - SURE
+    total = np.bincount(column, doubt * sure, minlength=beliefs.posterior.shape[1])[:-1]
     left_alone = settled.clusters(beliefs, "verify")
     for cluster in np.argsort(-total, kind="stable"):
         if left_alone[cluster]:
             continue
-        anchors = middle_items(beliefs, np.flatnonzero(beliefs.parts.cluster == cluster))[:ANCHORS]
-        inside = np.flatnonzero((column == cluster) & (doubt <= 1 - SURE))
+        typical = middle_items(beliefs, np.flatnonzero(beliefs.parts.cluster == cluster), atoms_first=False)
+        anchors = typical[:ANCHORS]
+        inside = np.flatnonzero((column == cluster) & sure)
         order = inside[np.lexsort((-doubt[inside], beliefs.view.rank[inside] > 0))]
         fresh = [int(i) for i in order if i not in anchors and pair_of(int(i), anchors[0]) not in asked]
         if fresh:
