@@ -69,11 +69,11 @@ def _by_name(name: str) -> Pretrained:
 
             return drawings.load()
         case "minilm", "":
-            from likewise.encoders.text_encoders import load_minilm
+            from likewise.encoders.texts import load_minilm
 
             return load_minilm()
         case "wordllama", "":
-            from likewise.encoders.text_encoders import load_wordllama
+            from likewise.encoders.texts import load_wordllama
 
             return load_wordllama()
         case "timm", ":":
