@@ -20,9 +20,9 @@ from scipy.sparse import coo_array, csr_array
 from scipy.special import expit, logsumexp
 
 from likewise.clustering.constraints import Floats, Ints
-from likewise.querying.choice import calibrate
+from likewise.querying.choice import calibrate, scale_to_join
 from likewise.querying.membership import membership
-from likewise.querying.partition import GUESS, Partition, partition
+from likewise.querying.partition import GUESS, Partition, partition, weigh
 from likewise.querying.view import CENTRAL, View
 
 WRONG, LEAST_WRONG = 0.05, 0.005  # the share of wrong answers: where its estimate begins, and its least
@@ -87,7 +87,7 @@ class Beliefs:
         if not len(self.same):
             return self._first
         links = self._first.links_between(self.view.atom[self.ends][self._central])
-        scale = calibrate(links, self.same[self._central])
+        scale = scale_to_join(links, self.same[self._central])
         return partition(self.view, scale, self._said(self.wrong_by[self.who]), self.n_classes)
 
     @cached_property
@@ -166,15 +166,18 @@ class Beliefs:
         parts, sizes = self.parts, self.parts.sizes
         if len(sizes) < 2:
             return np.zeros((1, 1))
-        rank = np.argsort(np.argsort(-parts.prior, axis=1, kind="stable"), axis=1)  # 0 for the group nearest by links
+        links = self._first.links_between(self.view.atom[self.ends][self._central])
+        prior = calibrate(links, self.same[self._central]).odds(parts.apart[..., 0], parts.apart[..., 1])
+        rank = np.argsort(np.argsort(-prior, axis=1, kind="stable"), axis=1)  # 0 for the group nearest by links
         share = self.elsewhere / np.maximum(np.minimum(rank, rank.T) / NEAREST, 1.0)
         least = np.log(share / (1 - share))
-        between = np.where(parts.said > 0, parts.between, np.maximum(parts.prior, least) + parts.said)
+        joined = weigh(prior, parts.said)
+        between = np.where(parts.said > 0, joined, np.maximum(prior, least) + parts.said)
         order = np.argsort(sizes, kind="stable")
         typical = sizes[order][np.searchsorted(np.cumsum(sizes[order]), sizes.sum() / 2)]  # of the class of most items
         favour = np.minimum(np.log(sizes / typical), 0.0)  # of being part of a large class, and not of another part
-        own = np.log(sizes / typical) + logsumexp(parts.prior + favour, axis=1)  # of being a class, before any answer
-        to = parts.between + favour
+        own = np.log(sizes / typical) + logsumexp(prior + favour, axis=1)  # of being a class, before any answer
+        to = joined + favour
         to = np.exp(to - np.logaddexp(own, logsumexp(to, axis=1))[:, None])
         belongs = np.where(sizes[:, None] <= sizes, to, to.T)
         return np.asarray(np.maximum(expit(between), np.maximum(np.triu(belongs), np.triu(belongs).T)))
