@@ -323,7 +323,7 @@ REFUSED: dict[str, tuple[dict[str, Any], tuple[object, ...], str]] = {
     "a pile of one": (
         {"pile.csv": lambda path: write_table(path, np.array([400]))},
         (),
-        "pile.csv holds one item only; give two at least, and better hundreds.",
+        "pile.csv holds one item only; give at least two, better hundreds.",
     ),
     "more classes than items": (
         {},

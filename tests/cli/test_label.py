@@ -170,7 +170,7 @@ def test_an_address_of_another_machine_is_refused(blobs: Path, run: Run, host: s
 
 def test_a_store_that_is_not_ours_is_refused(blobs: Path, run: Run) -> None:
     (blobs / "a.db").write_bytes(b"something else")
-    assert "is no store of answers" in refused(run, blobs / "blobs.csv", "--store", blobs / "a.db")
+    assert "is not a store of answers" in refused(run, blobs / "blobs.csv", "--store", blobs / "a.db")
     assert (blobs / "a.db").read_bytes() == b"something else"
 
 

@@ -70,7 +70,7 @@ def test_what_a_store_cannot_keep_is_refused(tmp_path: Path, run: Run, content: 
 
 def test_export_wants_a_store(blobs: Path, run: Run) -> None:
     result = run("answers", "export", blobs / "answers.csv", "--out", blobs / "out.csv")
-    assert (result.exit_code, "is no store of answers" in result.output) == (2, True)
+    assert (result.exit_code, "is not a store of answers" in result.output) == (2, True)
     result = run("answers", "export", blobs / "missing.db", "--out", blobs / "out.csv")
     assert (result.exit_code, "does not exist" in result.output) == (2, True)
     assert not (blobs / "out.csv").exists()
@@ -123,5 +123,5 @@ def test_a_store_that_is_not_ours_is_refused_by_every_command(blobs: Path, run: 
     }[command]
     result = run(*arguments)
     assert result.exit_code == 2
-    assert "is no store of answers" in result.output
+    assert "is not a store of answers" in result.output
     assert {path.name for path in blobs.iterdir()} == before

@@ -60,5 +60,5 @@ def test_what_is_missing_is_named(data: Path, tmp_path: Path) -> None:
         list_imagenet(tmp_path / "nowhere")
     with pytest.raises(InputError, match=r"has no class n09 \(and 1 more are missing\)"):
         list_imagenet(data, unlabelled=("n01", "n09", "n10"))
-    with pytest.raises(InputError, match="1 classes besides the unlabelled ones; two at least are needed"):
+    with pytest.raises(InputError, match="1 classes besides the unlabelled ones; at least two are needed"):
         list_imagenet(data, unlabelled=("n02", "n03", "n04", "n05"))

@@ -262,7 +262,7 @@ class Bare(nn.Module):
         ({"epochs": -1}, PILE, "epochs must be 0 or more, got -1."),
         ({}, PILE, "There is nothing to learn similarity from: give known=(items, classes), or a similarity."),
         ({"similarity": SimilarityNetwork()}, PILE, "There is nothing to learn similarity from"),
-        ({}, np.zeros((1, 1, 8, 8), dtype=np.uint8), "The pile has 1 items; give two at least, and better hundreds."),
+        ({}, np.zeros((1, 1, 8, 8), dtype=np.uint8), "The pile has 1 items; give at least two, better hundreds."),
     ],
 )
 def test_refused(parameters: dict[str, Any], pile: Any, message: str) -> None:

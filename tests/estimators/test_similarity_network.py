@@ -196,7 +196,7 @@ IMAGES = np.zeros((12, 1, 8, 6), dtype=np.uint8)
     ("parameters", "items", "labels", "message"),
     [
         ({}, X[:9], np.zeros(9), "The known items are all of one class; give two classes or more"),
-        ({}, X[:9], np.arange(8), "X has 9 items and y 8; give one label an item."),
+        ({}, X[:9], np.arange(8), "X has 9 items and y 8; give one label per item."),
         ({}, X[:14], [0, 0, 1, 1, *range(2, 12)], "have one item each, so that nothing is the same"),
         ({}, X[:3], [0, 0, 1], "The known classes are too small"),
         ({"held_out": 1.0}, X[:60], Y[:60], "held_out must be a share between 0 and 1, got 1.0."),

@@ -207,7 +207,10 @@ def test_a_database_of_another_program_is_refused_and_left_alone(tmp_path: Path)
 
 @pytest.mark.parametrize(
     ("content", "sentence"),
-    [(b"left,right,same\n", "is no store of answers"), (b"SQLite format 3\0 and then nothing of the kind", "damaged")],
+    [
+        (b"left,right,same\n", "is not a store of answers"),
+        (b"SQLite format 3\0 and then nothing of the kind", "damaged"),
+    ],
 )
 def test_a_file_that_is_no_database_is_refused_and_left_alone(tmp_path: Path, content: bytes, sentence: str) -> None:
     path = tmp_path / "answers.db"

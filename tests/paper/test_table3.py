@@ -48,7 +48,7 @@ def tiny(monkeypatch: pytest.MonkeyPatch) -> Task:
         for recipe in recipes
         if recipe.backbone is not None
     ]
-    assert len(small) == 3
+    assert len(small) == 4
     monkeypatch.setattr(transfer_entries, "transfer_recipes", lambda table: small)
     monkeypatch.setattr(transfer, "transfer_task", lambda recipe, part, data: task)
     return task
@@ -121,6 +121,23 @@ def test_cifar10_is_cut_in_two(monkeypatch: pytest.MonkeyPatch) -> None:
     assert (name, others) == ("f-g-h-i-j", [])
     assert torch.bincount(pile.labels).tolist() == [3] * 5
     assert torch.equal(pile.inputs.flatten() % 10, pile.labels + 5)
+
+
+def test_cifar100_is_cut_into_eighty_known_classes_and_subsets_of_the_others(monkeypatch: pytest.MonkeyPatch) -> None:
+    names = tuple(str(number) for number in range(100))
+    train = Items(torch.arange(200, dtype=torch.uint8).view(200, 1, 1, 1), torch.arange(200) % 100, names)
+    monkeypatch.setattr(transfer_methods, "load", lambda name, data: DataSet(name, train, train, (0.5,), (0.5,)))
+    recipe = next(one for one in transfer_recipes("table3") if one.name == "cifar100")
+    task = transfer_task(replace(recipe, pile_items=10), "evaluation", None)
+    assert task.known.class_names == names[:80]
+    assert torch.equal(task.known.inputs.flatten() % 100, task.known.labels)
+    assert list(task.piles) == ["subset0", "subset1", "subset2"]
+    for pile in task.piles.values():
+        assert torch.bincount(pile.labels).tolist() == [1] * 10
+        here = [int(pile.class_names[label]) for label in pile.labels]
+        assert pile.inputs.flatten().tolist() == here  # the first image of each of its classes
+        assert min(here) >= 80
+    assert task.piles["subset0"].class_names != task.piles["subset1"].class_names
 
 
 def test_small_digits_take_the_size_of_mnist(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -15,8 +15,8 @@ import pytest
 
 from likewise.pairs import Pairs
 
-ROWS, COLUMNS = 320_000, 320
-ITEMS = 4 * ROWS * COLUMNS  # bytes that the items take: 410 MB; learning from disk takes 100 MB, at times 250
+ROWS, COLUMNS = 400_000, 320
+ITEMS = 4 * ROWS * COLUMNS  # bytes that the items take: 512 MB; learning from disk takes 100 MB, at times 250
 
 LIMITED = """
 import re, resource, sys
@@ -25,11 +25,8 @@ from pathlib import Path
 import numpy as np
 import likewise.pairs.large
 from likewise.cli import main
-from likewise.clustering import agglomeration
 from likewise.estimators import PairClassifier
 
-agglomeration.FINE, agglomeration.NEIGHBOUR = (3,), (1.0,)  # as few_candidates in tests/conftest.py
-agglomeration.candidates.__kwdefaults__["starts"] = 1
 few = np.random.default_rng(0).normal(size=(1000, COLUMNS)).astype(np.float32)
 PairClassifier(3, epochs=1, batch_size=500, unlabelled=False).fit(few, np.arange(1000) % 3)  # torch has what it needs
 used = 1024 * int(re.search(r"VmData:\\s+(\\d+)", Path("/proc/self/status").read_text())[1])

@@ -37,7 +37,7 @@ def export(
     from likewise.pairs.files import is_store
 
     if not is_store(store):
-        raise InputError(f"{store} is no store of answers; give a .db file, or the URL of a database.")
+        raise InputError(f"{store} is not a store of answers; give a .db file, or the URL of a database.")
     pairs = Pairs.read(store)
     with writing(out, "--out"):
         pairs.write(out)

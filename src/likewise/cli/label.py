@@ -163,7 +163,9 @@ def _listen(host: str, port: int) -> socket.socket:
         family, kind, protocol, _, place = resolved[0]
         listening = socket.socket(family, kind, protocol)
     except OSError as error:
-        raise InputError(f"--host {host} is no address of this machine ({error.strerror}); give another.") from error
+        raise InputError(
+            f"--host {host} is not an address of this machine ({error.strerror}); give another."
+        ) from error
     try:
         listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         listening.bind(place)

@@ -179,6 +179,6 @@ def check_form(teacher: Teacher, unknown: Path, loaded: LoadedItems) -> None:
 
 def check_number(unknown: Path, n_items: int, n_classes: int | None) -> None:
     if n_items < 2:
-        raise InputError(f"{unknown} holds one item only; give two at least, and better hundreds.")
+        raise InputError(f"{unknown} holds one item only; give at least two, better hundreds.")
     if n_classes is not None and n_classes > n_items:
         raise InputError(f"--classes is {n_classes}, but {unknown} holds {n_items:,} items; give fewer classes.")

@@ -74,7 +74,7 @@ def table2(
 
 def table3(
     recipe: Annotated[
-        Literal["imagenet", "cifar10", "mnist-digits"] | None,
+        Literal["imagenet", "cifar10", "cifar100", "mnist-digits"] | None,
         typer.Option(help="The recipe: imagenet is the paper's; all where not given."),
     ] = None,
     method: Annotated[

@@ -1,24 +1,26 @@
 """How many classes a pile has, at the resolution at which known classes in the same space come out whole.
 
-Small clusters of known items and the pile together are joined as long as that pays:
+Small clusters are joined as long as that pays:
 
-    gain(p, q) = edges between them - gamma d_p d_q / D         modularity at a resolution (Reichardt, Bornholdt 2006)
+    gain(p, q) = edges between them - gamma d_p d_q / s         modularity at a resolution (Reichardt, Bornholdt 2006)
 
-A small gamma joins classes, a large one splits them. The known items are not told apart for it. Each gamma counts by
-how well their clusters agree with their classes (ARI), and says how many classes the pile has:
+with the degrees d and the items s of each known class. A small gamma joins classes, a large one splits them. The known
+items are not told apart for it. How many clusters there are of C known classes says how many there are of the pile's:
 
-    log K = sum_gamma w log K_gamma,     w = exp((ARI_gamma - max ARI) / 0.03)
+    log K = sum_gamma w log(K_gamma C / C_gamma),     w = exp((ARI_gamma - max ARI) sqrt(C) / 0.3)
 
-Where known classes still merge at the best resolutions, the pile's do so too: log K_gamma is moved by the logarithm of
-how many known classes there are for each that is found, as far as that can be learned from so few classes.
+where each gamma counts by how well the clusters of known items agree with their classes (ARI). A pile of new classes is
+clustered apart, at the same gamma and with as many items of each class, as items of known classes that lie near would
+join in. In a mixed pile known classes are anchors (`anchors.py`), and what is left over when joining no longer pays are
+clusters of new ones.
 
-It is done with several draws of the items. How far the draws and the resolutions differ is the error. In a mixed pile
-known classes are anchors (`anchors.py`), and what is left over when joining no longer pays are the new classes.
+It is done with several draws of the items. How far the draws and the resolutions differ is the error.
 """
 
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 
 import numpy as np
 from scipy.sparse import csr_array
@@ -30,14 +32,15 @@ from likewise.clustering.geometry import Neighbours, nearest, shared_neighbours
 from likewise.clustering.linkage import FIRST_WRONG, Odds, clusters_after, join_groups
 from likewise.evaluation import NumberOfClasses, ari, confusion
 
-RESOLUTIONS = tuple(np.geomspace(0.25, 6, 12).tolist())
+RESOLUTIONS = tuple(np.geomspace(0.05, 4, 16).tolist())
 DRAWS, SHARE = 3, 0.85  # of the items
 MOST_ITEMS = 1500  # of the known ones, and as many of the pile
 SMALL = 300  # clusters to begin with
-AGREEMENT = 0.03  # of ARI that makes a resolution count 1/e
+AGREEMENT = 0.3  # of ARI that makes a resolution count 1/e, beside one known class; it is surer beside many
 LEAST_SIZE = 0.2  # of the mean: smaller clusters are not counted
-LEAST_ERROR = 0.1  # as a logarithm
-FEW = 5  # known classes, from which half of what they say of the others is believed
+HALF = 2.0  # items of a class for each labelled one in a mixed pile
+LEAST_ERROR = 0.15  # as a logarithm
+ROUNDS, UNLIKE = 3, 1.5  # of leaving items out, as long as classes have so many times more items than others
 WIDE = 1.645  # standard errors on either side: 90 %
 
 
@@ -53,65 +56,105 @@ def count_with_known(
     6
     """
     random = np.random.default_rng(seed)
-    rows = []
+    rows: list[tuple[float, float]] = []
     for draw in range(DRAWS):
-        some = np.sort(random.permutation(len(known))[: min(MOST_ITEMS, max(2, int(SHARE * len(known))))])
-        here = np.sort(random.permutation(len(pile))[: min(MOST_ITEMS, max(2, int(SHARE * len(pile))))])
-        rows += _by_resolutions(known[some], codes[some], pile[here], _among(odds, here), mixed, seed + draw)
-    agree, number, unsure = np.array(rows).T
-    weight = np.exp((agree - agree.max()) / AGREEMENT)
-    weight /= weight.sum()
+        some, here = (np.sort(random.permutation(len(all_of))[: _most(all_of)]) for all_of in (known, pile))
+        by = _in_mixed_pile if mixed else _apart
+        rows += by(known[some], codes[some], pile[here], _among(odds, here), seed + draw)
+    agree, number = np.array(rows).T
+    n_known = len(np.unique(codes))
+    weight = _weights(agree, n_known)
     middle = float(weight @ number)
-    error = math.hypot(math.sqrt(float(weight @ (number - middle) ** 2)), float(weight @ unsure), LEAST_ERROR)
-    least = len(np.unique(codes)) if mixed else 2
+    error = math.hypot(math.sqrt(float(weight @ (number - middle) ** 2)), LEAST_ERROR)
+    least = n_known if mixed else 2
     few, estimate, many = (
         min(max(least, round(math.exp(middle + width * error))), max(least, largest)) for width in (-WIDE, 0.0, WIDE)
     )
     return NumberOfClasses(estimate, few, many)
 
 
-def _by_resolutions(
-    known: Space, codes: Ints, pile: Space, odds: Odds, mixed: bool, seed: int
-) -> list[tuple[float, float, float]]:
-    """At each resolution the ARI of known items, the logarithm of the number of classes, and how unsure it is."""
+def _weights(agree: Floats, n_known: int) -> Floats:
+    weight = np.exp((agree - agree.max()) * math.sqrt(n_known) / AGREEMENT)
+    return np.asarray(weight / weight.sum())
+
+
+def _most(items: Space) -> int:
+    return min(MOST_ITEMS, max(2, int(SHARE * len(items))))
+
+
+def _apart(known: Space, codes: Ints, pile: Space, odds: Odds, seed: int) -> list[tuple[float, float]]:
+    """At each resolution the ARI of known items, and the logarithm of the number of classes of a pile of new ones.
+
+    Classes with more items come apart at a smaller gamma. So items are left out where classes of the pile seem to have
+    far more or far fewer than known ones.
+    """
+    random = np.random.default_rng(seed)
+    agree = number = np.empty(0)
+    for _ in range(ROUNDS):
+        codes = np.unique(codes, return_inverse=True)[1]
+        n_classes = int(codes.max()) + 1
+        size = len(known) / n_classes
+        of_known = list(_partitions(known, csr_array((len(known), len(known))), size, seed))
+        agree = np.array([ari(confusion(one, codes, int(one.max()) + 1, n_classes)) for one in of_known])
+        of_pile = [_n_clusters(one) for one in _partitions(pile, odds.matrix(FIRST_WRONG), size, seed)]
+        number = np.log(np.array(of_pile) * n_classes / [_n_clusters(one) for one in of_known])
+        weight = _weights(agree, n_classes)
+        more = len(pile) / math.exp(float(weight @ number)) / size  # items of each class
+        if 1 / UNLIKE < more < UNLIKE:
+            break
+        here = np.sort(random.permutation(len(pile))[: max(2, round(min(1.0, 1 / more) * len(pile)))])
+        some = np.sort(random.permutation(len(known))[: max(2, round(min(1.0, more) * len(known)))])
+        pile, odds, known, codes = pile[here], _among(odds, here), known[some], codes[some]
+    return list(zip(agree.tolist(), number.tolist(), strict=True))
+
+
+def _in_mixed_pile(known: Space, codes: Ints, pile: Space, odds: Odds, seed: int) -> list[tuple[float, float]]:
+    """The same for all classes of a pile that has known ones as well."""
     codes = np.unique(codes, return_inverse=True)[1]
     n_known, n, n_classes = len(known), len(known) + len(pile), int(codes.max()) + 1
-    believed = n_classes / (n_classes + FEW)
-    rows = principal_rows(np.concatenate([known, pile]), seed)
-    graph = shared_neighbours(nearest(rows, NEIGHBOURS))
-    fine = small_clusters(rows, min(SMALL, max(2, n // 3)), 2, seed)
     anchors = np.concatenate([codes, np.full(len(pile), -1)])
-    links = AnchoredOdds(n, odds.ends + n_known, odds.credit, anchors=anchors if mixed else np.full(n, -1))
+    said = AnchoredOdds(n, odds.ends + n_known, odds.credit, anchors=anchors).matrix(FIRST_WRONG)
+    rows = np.concatenate([known, pile])
+    size = HALF * n_known / n_classes
+    free = _partitions(rows, csr_array((n, n)), size, seed)
+    around = _partitions(rows, said, size, seed, anchors)
     agreements = []
-    for resolution in RESOLUTIONS:
-        around = Neighbours(graph, 1.0)
-        around.total /= resolution
-        free = Candidate("", around, fine, int(fine.max()) + 1)
-        labels = _joined(free, csr_array((n, n)))
+    for labels, with_anchors in zip(free, around, strict=True):
         agree = ari(confusion(labels[:n_known], codes, int(labels.max()) + 1, n_classes))
-        merged = math.log(n_classes / max(1, _number(labels[::-1], len(pile))))  # for each known class that is found
-        if mixed or len(odds):
-            labels = _joined(anchored(free, links.anchors), links.matrix(FIRST_WRONG))
-        n_anchors = n_classes if mixed else 0
-        number = n_anchors + _number(labels, n_known, n_anchors) * math.exp(believed * merged)
-        agreements.append((agree, math.log(max(1, number)), (1 - believed) * abs(merged)))
+        n_clusters = int(with_anchors.max()) + 1
+        sizes = np.bincount(with_anchors[n_known:], minlength=n_clusters)
+        new = int((sizes[n_classes:] >= LEAST_SIZE * sizes.sum() / n_clusters).sum())
+        number = n_classes + new * n_classes / _n_mostly_known(labels, n_known)
+        agreements.append((agree, math.log(number)))
     return agreements
 
 
-def _joined(candidate: Candidate, said: csr_array) -> Ints:
-    joins = join_groups(candidate.geometry, candidate.fine, candidate.n_fine, said, 1, least=0.0)
-    return np.asarray(clusters_after(joins, candidate.n_fine)[candidate.fine])
+def _partitions(space: Space, said: csr_array, size: float, seed: int, anchors: Ints | None = None) -> Iterator[Ints]:
+    """The clusters (n,) of items (n, d) at each resolution."""
+    rows = principal_rows(space, seed)
+    fine = small_clusters(rows, min(SMALL, max(2, len(rows) // 3)), 2, seed)
+    around = Neighbours(shared_neighbours(nearest(rows, NEIGHBOURS)), 1.0)
+    one = Candidate("", around, fine, int(fine.max()) + 1)
+    if anchors is not None:
+        one = anchored(one, anchors)
+    for resolution in RESOLUTIONS:
+        around.total = size / resolution
+        joins = join_groups(around, one.fine, one.n_fine, said, 1, least=0.0)
+        yield clusters_after(joins, one.n_fine)[one.fine]
 
 
-def _number(labels: Ints, n_known: int, n_anchors: int = 0) -> int:
-    """The clusters that are the pile's, whose items come after the known ones; with anchors, the new clusters."""
+def _n_clusters(labels: Ints) -> int:
+    """Without those that are far smaller than most."""
+    size = np.bincount(labels)
+    return int((size >= LEAST_SIZE * size.mean()).sum())
+
+
+def _n_mostly_known(labels: Ints, n_known: int) -> int:
+    """The clusters that have a larger share of the known items, which come first, than of the pile."""
     n_clusters = int(labels.max()) + 1
-    own: Floats = np.bincount(labels[:n_known], minlength=n_clusters) / n_known
-    size = np.bincount(labels[n_known:], minlength=n_clusters)
-    if n_anchors:
-        return int((size[n_anchors:] >= LEAST_SIZE * size.sum() / n_clusters).sum())
-    mostly = size / size.sum() > own
-    return int((mostly & (size >= LEAST_SIZE * size.sum() / max(1, mostly.sum()))).sum())
+    size, other = (np.bincount(part, minlength=n_clusters) for part in (labels[:n_known], labels[n_known:]))
+    mostly = size / size.sum() > other / other.sum()
+    return max(1, int((mostly & (size >= LEAST_SIZE * size.sum() / max(1, mostly.sum()))).sum()))
 
 
 def _among(odds: Odds, items: Ints) -> Odds:

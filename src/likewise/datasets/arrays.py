@@ -112,7 +112,7 @@ def _open(path: Path) -> _Arrays:
         labels, names = _labels(_one_of(LABEL_KEYS, arrays, path), len(inputs), path)
         return _Arrays(path, inputs, labels, names, _ids(arrays.get("ids"), len(inputs), path))
     except UnicodeError as error:
-        raise InputError(f"{path} holds labels or ids that are no text ({error}); give text or integers.") from error
+        raise InputError(f"{path} holds labels or ids that are not text ({error}); give text or integers.") from error
 
 
 def _read(path: Path) -> tuple[dict[str, Array], list[str]]:

@@ -306,7 +306,7 @@ def list_imagenet(
     apart = [number for number, name in enumerate(files.class_names) if name in chosen]
     known = [number for number, name in enumerate(files.class_names) if name not in chosen]
     if len(known) < 2:
-        raise InputError(f"{folder} has {len(known)} classes besides the unlabelled ones; two at least are needed.")
+        raise InputError(f"{folder} has {len(known)} classes besides the unlabelled ones; at least two are needed.")
     return of_classes(files, known), of_classes(files, apart)
 
 

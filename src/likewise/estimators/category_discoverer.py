@@ -342,7 +342,7 @@ class CategoryDiscoverer(ClusterMixin, BaseEstimator):  # type: ignore[misc]
         if are_images(X):
             inputs = read_images(X, self.image_size)
             if len(inputs) < 2:
-                raise InputError(f"The pile has {len(inputs)} items; give two at least, and better hundreds.")
+                raise InputError(f"The pile has {len(inputs)} items; give at least two, better hundreds.")
             return inputs
         features = validate_data(self, X, dtype=np.float32, ensure_min_samples=2)
         return torch.from_numpy(np.array(features))

@@ -71,7 +71,8 @@ def group_pile(
     share = None
     if similarity.novelty_ is not None:
         share = known_share(z[:n_known], z[pile_rows])
-    number = _number(z[:n_known], z[pile_rows], similarity, odds, n_classes, max_classes, mixed, seed)
+    plain = _not_fitted(z, torch.cat([known, inputs]), similarity)
+    number = _number(plain[:n_known], plain[pile_rows], similarity, odds, n_classes, max_classes, mixed, seed)
     looked = np.concatenate([np.arange(n_known), pile_rows]) if mixed else pile_rows
     shift = n_known if mixed else 0
     links = replace(odds, n_items=len(looked), ends=odds.ends + shift, n_classes=number.estimate)
@@ -98,7 +99,8 @@ def count_classes(
 ) -> NumberOfClasses:
     """How many classes a pile has, with `mixed` those that are known included; as `group_pile` counts them."""
     known = similarity.known_inputs_
-    z = similarity.embed_items(torch.cat([known, similarity.input_form_.check(inputs)])).embedding.numpy()
+    everything = torch.cat([known, similarity.input_form_.check(inputs)])
+    z = _not_fitted(similarity.embed_items(everything).embedding.numpy(), everything, similarity)
     nothing = Odds(len(inputs), np.empty((0, 2), dtype=np.int64), np.empty(0))
     n_known = len(known)
     return _number(z[:n_known], z[n_known:], similarity, nothing, None, max_classes, mixed, seed)
@@ -141,6 +143,17 @@ def _is_fitted_to_known(similarity: SimilarityNetwork) -> bool:
     """Whether known classes are more compact than new ones, because the map of the features is fitted to them."""
     fitted = similarity.metric_ is not None and similarity.metric_.whitened < 1
     return fitted and len(np.unique(similarity.known_codes_)) >= LEAST_FITTED
+
+
+def _not_fitted(z: NDArray[np.float32], items: Tensor, similarity: SimilarityNetwork) -> NDArray[np.float32]:
+    """(n, h) Items in a map in which known classes are no more compact than others: they tell how many there are."""
+    form = similarity.metric_
+    if form is None or form.whitened == 1:
+        return z
+    rows = similarity.pile(items).inputs.numpy()
+    n_known = len(similarity.known_codes_)
+    found = fit_metric(replace(form, whitened=1.0), rows[:n_known], similarity.known_codes_)
+    return found.embed(rows.astype(np.float64)).astype(np.float32)
 
 
 def _held_out_embedding(similarity: SimilarityNetwork, out: Ints) -> NDArray[np.float32]:

@@ -47,7 +47,7 @@ def group_of_each_class(codes: Whole, groups: ArrayLike) -> Whole:
     """
     numbers = np.unique(column_or_1d(groups), return_inverse=True)[1]
     if len(numbers) != len(codes):
-        raise InputError(f"There are {len(codes)} items and {len(numbers)} groups; give one group an item.")
+        raise InputError(f"There are {len(codes)} items and {len(numbers)} groups; give one group per item.")
     group = np.zeros(int(codes.max()) + 1, dtype=np.int64)
     group[codes] = numbers
     torn = np.flatnonzero(group[codes] != numbers)

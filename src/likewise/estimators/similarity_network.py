@@ -163,7 +163,7 @@ class SimilarityNetwork(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseE
         inputs = self._inputs(X, reset=True)
         labels = column_or_1d(y)
         if len(labels) != len(inputs):
-            raise InputError(f"X has {len(inputs)} items and y {len(labels)}; give one label an item.")
+            raise InputError(f"X has {len(inputs)} items and y {len(labels)}; give one label per item.")
         self.classes_, codes = np.unique(labels, return_inverse=True)
         if len(self.classes_) < 2:
             raise InputError("The known items are all of one class; give two classes or more, and better twenty.")

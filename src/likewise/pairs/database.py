@@ -160,7 +160,7 @@ def _check_file(path: Path, must_be_there: bool) -> None:
     except PermissionError as error:
         raise InputError(f"{path} may not be read; give yourself the right to.") from error
     if begins not in (HEADER, b""):
-        raise InputError(f"{path} is no store of answers; give another file, such as answers.db.")
+        raise InputError(f"{path} is not a store of answers; give another file, such as answers.db.")
 
 
 def _open(url: URL, name: str, patience: float, create: bool) -> tuple[Engine, str]:

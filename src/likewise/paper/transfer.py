@@ -170,8 +170,9 @@ IMAGES = """\
 
 A network learns to tell the known classes apart; similarity and classifiers start from it, and K-means, LSC and LPNMF
 work on its features. The paper's rows are ImageNet's, 882 classes known and three random subsets of 30 of the others.
-`cifar10` is the same procedure with the first five classes of CIFAR-10 known and the other five to be found;
-`mnist-digits` has the classes in common and not the drawings: similarity from MNIST, and the pile is of small digits.
+`cifar100` is a stand-in for it: VGG8, the first 80 classes known, three random subsets of 10 of the others. `cifar10`
+is the same procedure with the first five classes of CIFAR-10 known and the other five to be found; `mnist-digits` has
+the classes in common and not the drawings: similarity from MNIST, and the pile is of small digits.
 """
 
 HEADER = (

@@ -58,7 +58,7 @@ def transfer_recipes(table: str = TABLE2) -> list[TransferRecipe]:
     >>> [recipe.name for recipe in transfer_recipes()]
     ['best', 'paper']
     >>> [recipe.name for recipe in transfer_recipes("table3")]
-    ['cifar10', 'imagenet', 'mnist-digits']
+    ['cifar10', 'cifar100', 'imagenet', 'mnist-digits']
     """
     return sorted((read_file(TransferRecipe, file) for file in files(table)), key=lambda recipe: recipe.name)
 

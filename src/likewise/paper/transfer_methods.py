@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import cast
@@ -68,6 +69,8 @@ def transfer_task(recipe: TransferRecipe, part: Part, data: Path | None) -> Task
             return imagenet(recipe, data)
         case "cifar10":
             return five_of_cifar10(recipe, data)
+        case "cifar100":
+            return eighty_of_cifar100(recipe, data)
         case "mnist-digits":
             return mnist_to_digits(data)
     return omniglot(part, data)
@@ -101,11 +104,18 @@ def five_of_cifar10(recipe: TransferRecipe, data: Path | None) -> Task:
     """The training images of the first five classes, and some of those of the other five, the first of each class."""
     cifar = load("cifar10", data)
     names = cifar.train.class_names
-    first, last = (_classes(cifar.train, range(start, start + 5)) for start in (0, 5))
-    each = recipe.pile_items // 5
-    some = torch.cat([torch.nonzero(last.labels == number).flatten()[:each] for number in range(5)])
-    pile = last.subset(torch.sort(some).values) if each else last
-    return Task(first, {"-".join(names[5:]): pile}, cifar.mean, cifar.std)
+    pile = _first_of_each(_classes(cifar.train, range(5, 10)), recipe.pile_items)
+    return Task(_classes(cifar.train, range(5)), {"-".join(names[5:]): pile}, cifar.mean, cifar.std)
+
+
+def eighty_of_cifar100(recipe: TransferRecipe, data: Path | None) -> Task:
+    """The training images of the first eighty classes, and random subsets of the other twenty."""
+    cifar = load("cifar100", data)
+    piles = {}
+    for number in range(recipe.subsets):
+        drawn = np.sort(80 + np.random.default_rng(number).permutation(20)[: recipe.classes])
+        piles[f"subset{number}"] = _first_of_each(_classes(cifar.train, drawn.tolist()), recipe.pile_items)
+    return Task(_classes(cifar.train, range(80)), piles, cifar.mean, cifar.std)
 
 
 def mnist_to_digits(data: Path | None) -> Task:
@@ -134,10 +144,21 @@ def on_disk(files: ImageFiles, size: int) -> Items:
     return Items(inputs, torch.from_numpy(np.asarray(files.labels)), files.class_names)
 
 
-def _classes(items: Items, numbers: range) -> Items:
-    chosen = items.subset(torch.nonzero((items.labels >= numbers.start) & (items.labels < numbers.stop)).flatten())
-    names = items.class_names[numbers.start : numbers.stop]
-    return Items(chosen.inputs, chosen.labels - numbers.start, names)
+def _classes(items: Items, numbers: Sequence[int]) -> Items:
+    """The items of some classes, which are numbered from 0 in this order."""
+    place = torch.full((items.n_classes,), -1)
+    place[list(numbers)] = torch.arange(len(numbers))
+    chosen = items.subset(torch.nonzero(place[items.labels] >= 0).flatten())
+    return Items(chosen.inputs, place[chosen.labels], tuple(items.class_names[number] for number in numbers))
+
+
+def _first_of_each(items: Items, most: int) -> Items:
+    """The first items of each class, at most so many in all; 0: all."""
+    if not most:
+        return items
+    each = most // items.n_classes
+    some = torch.cat([torch.nonzero(items.labels == number).flatten()[:each] for number in range(items.n_classes)])
+    return items.subset(torch.sort(some).values)
 
 
 MOST_JUDGED = 2000  # items of a pile on whose pairs the similarity is judged
