@@ -34,6 +34,7 @@ NEAREST = 2  # groups that are the likeliest other place; others are the less li
 FAR_ANSWERS = 5  # answers that this guess counts as
 ASTRAY = 0.05  # the share of answers that are right, but about an item that is not of the class of its group
 ERROR, FEW_AUDITS = 0.1, 5  # the share of items in a wrong class: a guess, and audits that it counts as
+SAMPLE = 5000  # items, about, that the temperature of their doubt is found with
 HOTTEST, HALVINGS = 3.0, 8  # of the search for a temperature: its largest logarithm, and steps
 OTHERS = 0.25  # how much an answer about an item that does not stand for its atom says of the atom
 
@@ -112,10 +113,11 @@ class Beliefs:
         doubt, free = 1 - q.max(axis=1), ~self.asked
         log_q = np.log(np.maximum(q[free, :-1], 1e-9))
         log_q -= log_q.max(axis=1, keepdims=True)
+        some = log_q[:: max(1, len(log_q) // SAMPLE)]
         low, high = 0.0, HOTTEST  # the temperature, as a logarithm
         for _ in range(HALVINGS):
             middle = (low + high) / 2
-            mean = (1 - 1 / np.exp(log_q / np.exp(middle)).sum(axis=1)).sum() / max(int(free.sum()), 1)
+            mean = (1 - 1 / np.exp(some / np.exp(middle)).sum(axis=1)).sum() / max(len(some), 1)
             low, high = (middle, high) if mean < share else (low, middle)
         doubt[free] = np.maximum(doubt[free], 1 - 1 / np.exp(log_q / np.exp(low)).sum(axis=1))
         return np.asarray(doubt)
