@@ -14,7 +14,7 @@ from likewise.errors import InputError
 from likewise.querying import QuestionChooser, stopping
 from likewise.querying.audit import unseen_share
 from likewise.querying.beliefs import Beliefs
-from likewise.querying.choice import calibrate, without_answers
+from likewise.querying.choice import calibrate, scale_to_join, without_answers
 from likewise.querying.forecast import forecast
 from likewise.querying.neighbours import near_items
 from likewise.querying.partition import GUESS, partition, strength
@@ -187,11 +187,13 @@ def test_classes_met_once_stand_for_those_not_met() -> None:
     assert unseen_share([]) == 1
 
 
-def test_answers_lower_the_resolution_but_do_not_raise_it() -> None:
+def test_answers_lower_the_resolution_of_groups_but_do_not_raise_it() -> None:
     links = np.tile([4.0, 4.0], (20, 1))  # as many as chance has
-    assert calibrate(links, np.ones(20, dtype=np.bool_)).resolution < GUESS.resolution
-    assert calibrate(links, np.zeros(20, dtype=np.bool_)).resolution <= GUESS.resolution
-    assert calibrate(links[:1], np.ones(1, dtype=np.bool_)) == GUESS  # one answer turns nothing that it is not about
+    alike, apart = np.ones(20, dtype=np.bool_), np.zeros(20, dtype=np.bool_)
+    assert calibrate(links, alike).resolution < GUESS.resolution < calibrate(links, apart).resolution
+    assert scale_to_join(links, alike).resolution < GUESS.resolution
+    assert scale_to_join(links, apart).resolution <= GUESS.resolution
+    assert scale_to_join(links[:1], alike[:1]) == GUESS  # one answer turns nothing that it is not about
 
 
 def test_links_are_more_or_less_than_chance() -> None:

@@ -20,9 +20,9 @@ from scipy.sparse import coo_array, csr_array
 from scipy.special import expit, logsumexp
 
 from likewise.clustering.constraints import Floats, Ints
-from likewise.querying.choice import calibrate
+from likewise.querying.choice import calibrate, scale_to_join
 from likewise.querying.membership import membership
-from likewise.querying.partition import GUESS, Partition, partition
+from likewise.querying.partition import GUESS, Partition, partition, weigh
 from likewise.querying.view import CENTRAL, View
 
 WRONG, LEAST_WRONG = 0.05, 0.005  # the share of wrong answers: where its estimate begins, and its least
@@ -34,6 +34,7 @@ NEAREST = 2  # groups that are the likeliest other place; others are the less li
 FAR_ANSWERS = 5  # answers that this guess counts as
 ASTRAY = 0.05  # the share of answers that are right, but about an item that is not of the class of its group
 ERROR, FEW_AUDITS = 0.1, 5  # the share of items in a wrong class: a guess, and audits that it counts as
+SAMPLE = 5000  # items, about, that the temperature of their doubt is found with
 HOTTEST, HALVINGS = 3.0, 8  # of the search for a temperature: its largest logarithm, and steps
 OTHERS = 0.25  # how much an answer about an item that does not stand for its atom says of the atom
 
@@ -87,7 +88,7 @@ class Beliefs:
         if not len(self.same):
             return self._first
         links = self._first.links_between(self.view.atom[self.ends][self._central])
-        scale = calibrate(links, self.same[self._central])
+        scale = scale_to_join(links, self.same[self._central])
         return partition(self.view, scale, self._said(self.wrong_by[self.who]), self.n_classes)
 
     @cached_property
@@ -112,10 +113,11 @@ class Beliefs:
         doubt, free = 1 - q.max(axis=1), ~self.asked
         log_q = np.log(np.maximum(q[free, :-1], 1e-9))
         log_q -= log_q.max(axis=1, keepdims=True)
+        some = log_q[:: max(1, len(log_q) // SAMPLE)]
         low, high = 0.0, HOTTEST  # the temperature, as a logarithm
         for _ in range(HALVINGS):
             middle = (low + high) / 2
-            mean = (1 - 1 / np.exp(log_q / np.exp(middle)).sum(axis=1)).sum() / max(int(free.sum()), 1)
+            mean = (1 - 1 / np.exp(some / np.exp(middle)).sum(axis=1)).sum() / max(len(some), 1)
             low, high = (middle, high) if mean < share else (low, middle)
         doubt[free] = np.maximum(doubt[free], 1 - 1 / np.exp(log_q / np.exp(low)).sum(axis=1))
         return np.asarray(doubt)
@@ -166,15 +168,18 @@ class Beliefs:
         parts, sizes = self.parts, self.parts.sizes
         if len(sizes) < 2:
             return np.zeros((1, 1))
-        rank = np.argsort(np.argsort(-parts.prior, axis=1, kind="stable"), axis=1)  # 0 for the group nearest by links
+        links = self._first.links_between(self.view.atom[self.ends][self._central])
+        prior = calibrate(links, self.same[self._central]).odds(parts.apart[..., 0], parts.apart[..., 1])
+        rank = np.argsort(np.argsort(-prior, axis=1, kind="stable"), axis=1)  # 0 for the group nearest by links
         share = self.elsewhere / np.maximum(np.minimum(rank, rank.T) / NEAREST, 1.0)
         least = np.log(share / (1 - share))
-        between = np.where(parts.said > 0, parts.between, np.maximum(parts.prior, least) + parts.said)
+        joined = weigh(prior, parts.said)
+        between = np.where(parts.said > 0, joined, np.maximum(prior, least) + parts.said)
         order = np.argsort(sizes, kind="stable")
         typical = sizes[order][np.searchsorted(np.cumsum(sizes[order]), sizes.sum() / 2)]  # of the class of most items
         favour = np.minimum(np.log(sizes / typical), 0.0)  # of being part of a large class, and not of another part
-        own = np.log(sizes / typical) + logsumexp(parts.prior + favour, axis=1)  # of being a class, before any answer
-        to = parts.between + favour
+        own = np.log(sizes / typical) + logsumexp(prior + favour, axis=1)  # of being a class, before any answer
+        to = joined + favour
         to = np.exp(to - np.logaddexp(own, logsumexp(to, axis=1))[:, None])
         belongs = np.where(sizes[:, None] <= sizes, to, to.T)
         return np.asarray(np.maximum(expit(between), np.maximum(np.triu(belongs), np.triu(belongs).T)))

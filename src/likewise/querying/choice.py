@@ -24,9 +24,9 @@ from likewise.querying.partition import GUESS, Partition, Scale, partition, stre
 from likewise.querying.view import View
 
 HEAD, EACH = 5.0, 0.1
-GAIN = 3.0  # nats by which answers must be against the guess of the scale before it is left
+GAIN = 2.0  # nats by which answers must be against the guess of the scale before it is left
 SLOPES = GUESS.slope * 2.0 ** np.arange(-1, 2.1, 0.5)
-RESOLUTIONS = GUESS.resolution * 2.0 ** np.arange(-3, 0.1, 0.5)  # lower only: the guess has too many groups
+RESOLUTIONS = GUESS.resolution * 2.0 ** np.arange(-3, 3.1, 0.5)
 ASTRAY = 0.1  # the share of items that do not go with those around them
 SPREAD = 1.0  # of the guess, of log a and of log g
 
@@ -52,12 +52,21 @@ def log_likelihood(links: Floats, same: NDArray[np.bool_]) -> float:
 
 
 def calibrate(links: Floats, same: NDArray[np.bool_]) -> Scale:
-    """The mean of the scales, weighed by how likely they are; the guess, unless answers are clearly against it."""
+    """The mean of the scales, weighed by how likely they are: how far links go with "same"."""
     slope, resolution, total = _on_grid(links, same)
+    weight = softmax(total)  # one answer must not turn many joins at once, as it does the likeliest scale
+    return Scale(float(np.exp(weight @ np.log(slope))), float(np.exp(weight @ np.log(resolution))))
+
+
+def scale_to_join(links: Floats, same: NDArray[np.bool_]) -> Scale:
+    """The scale at which atoms are joined: the guess, unless answers are clearly for fewer groups."""
+    slope, resolution, total = _on_grid(links, same)
+    fewer = resolution <= GUESS.resolution
+    slope, resolution, total = slope[fewer], resolution[fewer], total[fewer]
     at_guess = total[(slope == GUESS.slope) & (resolution == GUESS.resolution)].max()
     if total.max() - at_guess < GAIN:
         return GUESS
-    weight = softmax(total)  # one answer must not turn many joins at once, as it does the likeliest scale
+    weight = softmax(total)
     return Scale(float(np.exp(weight @ np.log(slope))), float(np.exp(weight @ np.log(resolution))))
 
 

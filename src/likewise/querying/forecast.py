@@ -16,7 +16,7 @@ import math
 
 from likewise.clustering.constraints import Floats
 
-FASTEST, SLOWEST, FEW = 0.7, 6.0, 10
+FASTEST, SLOWEST, FEW = 0.35, 6.0, 10
 NEXT = 10  # questions whose worth is counted on
 LEAST = 0.02  # of the items are taken to be missing, however good the estimate: it is none too sure
 LEAST_VALUE = 0.25  # items that a question puts right, at least
@@ -29,7 +29,7 @@ def forecast(n: int, values: Floats, accuracy: tuple[float, float, float], targe
 
     >>> import numpy as np
     >>> forecast(100, np.array([4.0, 3.0, 2.0]), (0.83, 0.7, 0.9), 0.95)
-    (2, 60)
+    (1, 60)
     """
     estimate, lowest, _ = accuracy
     pairs = n * (n - 1) // 2

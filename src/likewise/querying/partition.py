@@ -57,7 +57,6 @@ class Partition:
     small: Floats  # (J,) the size of its smaller side
     root: Ints  # (K,) the node of each cluster
     between: Floats  # (K, K) log-odds that two clusters are one class
-    prior: Floats  # (K, K) likewise, without answers
     said: Floats  # (K, K) and of answers alone
     apart: Floats  # (K, K, 2) links of two clusters, and what chance would have
     sizes: Floats  # (K,)
@@ -165,7 +164,6 @@ def partition(view: View, scale: Scale, said: Floats, n_classes: int | None = No
         small=table[:, 3],
         root=node[roots],
         between=value[both],
-        prior=scale.odds(links[both], chance),
         said=said[both],
         apart=np.stack([links[both], chance], axis=2),
         sizes=sizes[roots],
