@@ -6,7 +6,7 @@ import numpy as np
 from sklearn.datasets import make_blobs
 
 from likewise.clustering.agglomeration import Candidate
-from likewise.clustering.anchors import AnchoredOdds, anchored, group_around, judge_geometries, most_agreed
+from likewise.clustering.anchors import AnchoredOdds, anchored, group_around, judge_geometries, most_agreed, refined
 from likewise.clustering.geometry import Means
 from likewise.clustering.linkage import Odds
 
@@ -93,3 +93,18 @@ def test_partitions_are_matched_with_the_one_that_most_agree_with() -> None:
     others = [truth, truth[::-1].copy(), (truth + 1) % 4, (truth + 2) % 4]
     assert most_agreed([odd, *others], np.full(5, 0.2)) != 0
     assert most_agreed([odd, *others], np.array([5.0, 0.2, 0.2, 0.2, 0.2])) == 0
+
+
+def test_refined_by_labels_in_a_direction_that_clusters_do_not_see() -> None:
+    """Two known classes differ little along one column, beside wide noise, and a new one is far away."""
+    random = np.random.default_rng(0)
+    y = np.repeat([0, 1, 2], 200)
+    rows = np.column_stack([1.5 * y + 0.3 * random.normal(size=600), 3 * random.normal(size=600), 9.0 * (y == 2)])
+    anchors = np.where((y < 2) & (np.arange(600) % 2 == 0), y, -1)
+    guessed = np.where(y == 2, 2, (rows[:, 1] > 0).astype(int))  # along the noise
+    before = 0.1 + 0.7 * np.eye(3)[np.where(anchors >= 0, anchors, guessed)]
+    after = refined(rows, anchors, before, 0).argmax(1)
+    rest = anchors < 0
+    assert (after[~rest] == y[~rest]).all()
+    assert (after[y == 2] == 2).all()
+    assert (after[rest] == y[rest]).mean() > (guessed[rest] == y[rest]).mean() + 0.1

@@ -20,6 +20,7 @@ import numpy as np
 from scipy.optimize import linear_sum_assignment
 from scipy.sparse import csr_array
 from scipy.special import softmax
+from sklearn.decomposition import PCA
 from sklearn.exceptions import ConvergenceWarning
 
 from likewise.clustering.agglomeration import (
@@ -34,6 +35,7 @@ from likewise.clustering.agglomeration import (
     principal_rows,
 )
 from likewise.clustering.constraints import Floats, Ints
+from likewise.clustering.correction import model_of_partition, scaled
 from likewise.clustering.geometry import Means
 from likewise.clustering.k_means import fit_centres
 from likewise.clustering.linkage import FIRST_WRONG, Odds
@@ -44,6 +46,7 @@ APART = -1e6  # what joining two known classes would be worth
 POINTS = 0.01  # of ACC on known classes that make a geometry count 1/e
 DRAWS, OF_CLASSES, OF_ITEMS = 5, 2 / 3, 0.8  # of known classes, on which geometries are judged
 K_MEANS = "items, k-means"
+REFINED = 256  # principal components that a linear model of labels and clusters sees
 K_MEANS_STARTS = 10
 LARGE = 4000  # items from which on one start of k-means is made in place of two
 
@@ -111,6 +114,21 @@ def group_around(
     total = np.tensordot(weights, posteriors, axes=1)
     opinions = np.stack([posterior.argmax(1) for posterior in posteriors], axis=1)
     return Grouped(total / total.sum(axis=1, keepdims=True), opinions, tried[int(weights.argmax())].name)
+
+
+def refined(space: Space, anchors: Ints, posterior: Floats, seed: int) -> Floats:
+    """(n, K) The posterior by a linear model that is taught labels and clusters, each item as far as it is sure.
+
+    A cluster lies around a mean; what tells labelled classes apart tells more of the border between these and new ones.
+    """
+    kept = min(REFINED, len(space) - 1, space.shape[1])
+    rows = scaled(PCA(kept, svd_solver="randomized", random_state=seed).fit_transform(space).astype(np.float64))
+    labelled = anchors >= 0
+    taught = posterior.copy()
+    taught[labelled] = np.eye(posterior.shape[1])[anchors[labelled]]
+    again = softmax(rows @ model_of_partition(rows, taught), axis=1)
+    again[labelled] = taught[labelled]
+    return np.asarray(again)
 
 
 def most_agreed(partitions: list[Ints], weights: Floats) -> int:

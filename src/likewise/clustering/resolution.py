@@ -39,7 +39,7 @@ SMALL = 300  # clusters to begin with
 AGREEMENT = 0.3  # of ARI that makes a resolution count 1/e, beside one known class; it is surer beside many
 LEAST_SIZE = 0.2  # of the mean: smaller clusters are not counted
 HALF = 2.0  # items of a class for each labelled one in a mixed pile
-LEAST_ERROR = 0.15  # as a logarithm
+LEAST_ERROR = 0.25  # as a logarithm
 ROUNDS, UNLIKE = 3, 1.5  # of leaving items out, as long as classes have so many times more items than others
 WIDE = 1.645  # standard errors on either side: 90 %
 

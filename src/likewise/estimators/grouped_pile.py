@@ -14,7 +14,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
-from likewise.clustering.anchors import Grouped, group_around, judge_geometries
+from likewise.clustering.anchors import Grouped, group_around, judge_geometries, refined
 from likewise.clustering.constraints import read_constraints
 from likewise.clustering.linkage import Odds
 from likewise.clustering.resolution import count_with_known
@@ -80,6 +80,8 @@ def group_pile(
     prior = _prior(z[:n_known], codes, similarity, seed)
     n_clusters = min(number.estimate, len(looked))
     grouped = group_around(z[looked], anchors, links, n_clusters, seed, prior)
+    if mixed and not len(odds):  # a linear model would not keep to answers
+        grouped = replace(grouped, posterior=refined(z[looked], anchors, grouped.posterior, seed))
     network, history = _teach(seen, looked, inputs, known, grouped, number.estimate, similarity, learning)
     posterior = _spread(grouped.posterior[shift:], rows, network, similarity, inputs)
     n_old = len(similarity.classes_) if mixed else 0
