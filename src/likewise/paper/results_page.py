@@ -13,6 +13,7 @@ from likewise.paper.flips import flips_section
 from likewise.paper.landscape import landscape_section
 from likewise.paper.noise_section import noise_section
 from likewise.paper.peer_sections import eci_pp_section, spherepair_section
+from likewise.paper.questions_section import questions_section
 from likewise.paper.table1 import table1_section
 from likewise.paper.table4 import table4_section
 from likewise.paper.transfer import table2_section, table3_section
@@ -21,9 +22,9 @@ INTRODUCTION = """\
 # Results
 
 The figures of the paper (Hsu et al., Multi-class classification without multi-class labels, ICLR 2019) beside ours.
-Each of ours comes from a JSON file in `results/` that the command in its row wrote; `likewise paper show` made this
-page from those files. Times are core-minutes of training (processor time, summed over the cores), since these do not
-depend on what else the machine is doing.
+Each of ours comes from a JSON file in `results/`, and those of chosen questions from one in `benchmarks/`, that the
+named command wrote; `likewise paper show` made this page from those files. Times are core-minutes of training
+(processor time, summed over the cores), since these do not depend on what else the machine is doing.
 """
 
 
@@ -45,5 +46,6 @@ SECTIONS: tuple[Callable[[Path], str], ...] = (
     noise_section,
     spherepair_section,
     eci_pp_section,
+    questions_section,
     landscape_section,
 )
