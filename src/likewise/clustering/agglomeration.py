@@ -6,7 +6,7 @@ third of the answers, three times, and counts by how likely the answers that it 
 
     log-likelihood = sum over the answers of log P(answer | in one cluster, or in two)
 
-with the rates of the four cases counted on all of them. What is found may be looked at again in a space in which its
+with the rates of the four cases counted on all of them. What they show may be looked at again in a space in which its
 clusters are round, as in linear discriminant analysis. `linkage.py` has the algorithm, `geometry.py` the geometries.
 """
 
@@ -107,8 +107,8 @@ class Agglomeration(ClusterMixin, BaseEstimator):  # type: ignore[misc]
 
     >>> from sklearn.datasets import make_blobs
     >>> X, y = make_blobs(200, centers=4, random_state=0, cluster_std=0.5)
-    >>> found = Agglomeration(n_clusters=4).fit(X, pairs=Pairs.from_labels(y, n=200))
-    >>> len(np.unique(found.labels_[y == 0]))
+    >>> model = Agglomeration(n_clusters=4).fit(X, pairs=Pairs.from_labels(y, n=200))
+    >>> len(np.unique(model.labels_[y == 0]))
     1
     """
 
@@ -132,9 +132,9 @@ class Agglomeration(ClusterMixin, BaseEstimator):  # type: ignore[misc]
         items = check_items(self, X)
         odds = Odds.of(read_constraints(pairs, X, self.contradictions), self.n_clusters)
         seed = int(check_random_state(self.random_state).randint(2**31))
-        found = agglomerate({"items": items}, odds, self.n_clusters, seed)
-        self.posterior_, self.labels_ = found.posterior, found.posterior.argmax(1)
-        self.geometry_, self.wrong_ = found.geometry, found.wrong
+        result = agglomerate({"items": items}, odds, self.n_clusters, seed)
+        self.posterior_, self.labels_ = result.posterior, result.posterior.argmax(1)
+        self.geometry_, self.wrong_ = result.geometry, result.wrong
         return self
 
 
@@ -152,13 +152,13 @@ def agglomerate(
 def _agglomerate(spaces: Mapping[str, Space], odds: Odds, n_clusters: int, seed: int, again: bool) -> Agglomerated:
     tried = list(candidates(spaces, n_clusters, seed))
     together = [out_of_fold(candidate, odds, n_clusters, seed) for candidate in tried]
-    found = combined(tried, together, odds, n_clusters)
+    result = combined(tried, together, odds, n_clusters)
     if again and len(odds):
         rows = next(one.geometry.rows for one in tried if isinstance(one.geometry, Means))  # of the first space
-        more = list(candidates({"within": whitened_within(rows, found.posterior)}, n_clusters, seed))
+        more = list(candidates({"within": whitened_within(rows, result.posterior)}, n_clusters, seed))
         together += [out_of_fold(candidate, odds, n_clusters, seed) for candidate in more]
-        found = combined(tried + more, together, odds, n_clusters)
-    return found
+        result = combined(tried + more, together, odds, n_clusters)
+    return result
 
 
 def combined(tried: list[Candidate], together: list[NDArray[np.bool_]], odds: Odds, n_clusters: int) -> Agglomerated:

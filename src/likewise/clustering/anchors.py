@@ -87,8 +87,8 @@ def group_around(
     >>> from sklearn.datasets import make_blobs
     >>> X, y = make_blobs(300, centers=5, n_features=8, random_state=0)
     >>> anchors = np.where((y < 2) & (np.arange(300) % 2 == 0), y, -1)
-    >>> found = group_around(X, anchors, Odds(300, np.empty((0, 2), int), np.empty(0)), 5, 0)
-    >>> bool((found.posterior.argmax(1)[y < 2] == y[y < 2]).all())
+    >>> grouping = group_around(X, anchors, Odds(300, np.empty((0, 2), int), np.empty(0)), 5, 0)
+    >>> bool((grouping.posterior.argmax(1)[y < 2] == y[y < 2]).all())
     True
     """
     links = AnchoredOdds(odds.n_items, odds.ends, odds.credit, odds.n_classes, anchors=anchors)

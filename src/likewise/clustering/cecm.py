@@ -68,8 +68,8 @@ class CECM(ClusterMixin, BaseEstimator):  # type: ignore[misc]
     objective_ (a list)
 
     >>> pairs = Pairs.from_links([(0, 2)], [(2, 3)])
-    >>> found = CECM(n_clusters=2).fit([[0.0], [1], [4], [5], [8], [9]], pairs=pairs)
-    >>> bool(found.labels_[0] == found.labels_[2] != found.labels_[3] == found.labels_[5])
+    >>> model = CECM(n_clusters=2).fit([[0.0], [1], [4], [5], [8], [9]], pairs=pairs)
+    >>> bool(model.labels_[0] == model.labels_[2] != model.labels_[3] == model.labels_[5])
     True
     """
 

@@ -47,8 +47,8 @@ class LSC(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, BaseE
 
     >>> circle = np.linspace(0, 2 * np.pi, 60, endpoint=False)
     >>> rings = np.concatenate([np.c_[np.cos(circle), np.sin(circle)] * radius for radius in (1, 4)])
-    >>> found = LSC(n_clusters=2, landmarks=40, neighbours=3).fit(rings)
-    >>> np.unique(found.labels_[:60]), np.unique(found.labels_[60:])
+    >>> model = LSC(n_clusters=2, landmarks=40, neighbours=3).fit(rings)
+    >>> np.unique(model.labels_[:60]), np.unique(model.labels_[60:])
     (array([0], dtype=int32), array([1], dtype=int32))
     """
 

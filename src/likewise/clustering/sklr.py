@@ -116,8 +116,8 @@ class SKLR(ClusterMixin, BaseEstimator):  # type: ignore[misc]
     the search for the kernel)
 
     >>> pairs = Pairs.from_links([(0, 2), (1, 3)], [(0, 1), (2, 3)])
-    >>> found = SKLR(n_clusters=2).fit([[0.0, 0], [0, 2], [3, 0], [3, 2]], pairs=pairs)
-    >>> found.labels_, found.n_comparisons_
+    >>> model = SKLR(n_clusters=2).fit([[0.0, 0], [0, 2], [3, 0], [3, 2]], pairs=pairs)
+    >>> model.labels_, model.n_comparisons_
     (array([0, 1, 0, 1]), 4)
     """
 

@@ -186,8 +186,8 @@ class SKMS(ClusterMixin, BaseEstimator):  # type: ignore[misc]
     sigma^2), n_iter_ (steps of the search for the kernel)
 
     >>> pairs = Pairs.from_links([(0, 1), (1, 2), (0, 2), (3, 4)], [(2, 3)])
-    >>> found = SKMS().fit([[0.0], [1], [2], [3], [4]], pairs=pairs)
-    >>> found.n_clusters_, found.labels_.tolist()
+    >>> model = SKMS().fit([[0.0], [1], [2], [3], [4]], pairs=pairs)
+    >>> model.n_clusters_, model.labels_.tolist()
     (2, [0, 0, 0, 1, 1])
     """
 

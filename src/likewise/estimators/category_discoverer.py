@@ -78,8 +78,8 @@ class CategoryDiscoverer(ClusterMixin, BaseEstimator):  # type: ignore[misc]
     >>> from sklearn.datasets import make_blobs
     >>> X, y = make_blobs(900, n_features=8, centers=30, random_state=0)
     >>> pile = y >= 24
-    >>> found = CategoryDiscoverer().fit(X[pile], known=(X[~pile], y[~pile]))
-    >>> found.n_classes_, found.labels_.shape
+    >>> model = CategoryDiscoverer().fit(X[pile], known=(X[~pile], y[~pile]))
+    >>> model.n_classes_, model.labels_.shape
     (6, (180,))
     """
 
@@ -187,13 +187,13 @@ class CategoryDiscoverer(ClusterMixin, BaseEstimator):  # type: ignore[misc]
 
         >>> from sklearn.datasets import make_blobs
         >>> X, y = make_blobs(400, n_features=8, centers=10, random_state=0)
-        >>> found = CategoryDiscoverer(2).fit(X[(y == 6) | (y == 7)], known=(X[y < 6], y[y < 6]))
-        >>> np.unique(found.more(X[y >= 6]).labels_).tolist()
+        >>> model = CategoryDiscoverer(2).fit(X[(y == 6) | (y == 7)], known=(X[y < 6], y[y < 6]))
+        >>> np.unique(model.more(X[y >= 6]).labels_).tolist()
         [0, 1, 2, 3]
         """
         check_is_fitted(self)
-        given = {"n_classes": None, "run": None, **parameters, "mixed": True, "similarity": similarity_after(self)}
-        return CategoryDiscoverer(**{**self.get_params(deep=False), **given}).fit(X)
+        arguments = {"n_classes": None, "run": None, **parameters, "mixed": True, "similarity": similarity_after(self)}
+        return CategoryDiscoverer(**{**self.get_params(deep=False), **arguments}).fit(X)
 
     @property
     def counted_by_(self) -> str:
@@ -309,8 +309,8 @@ class CategoryDiscoverer(ClusterMixin, BaseEstimator):  # type: ignore[misc]
         self.number_ = number_of_classes(probability, None, self.n_classes, self.max_classes)
         partition = spectral_partition(probability, self.number_.estimate, self.seed_)
         names = ("encoder", "image_size", "device", "precision", "verbose", "on_epoch", "run")
-        given = {name: getattr(self, name) for name in names}
-        self.classifier_ = PairClassifier(self.number_.estimate, random_state=self.seed_, **given)
+        arguments = {name: getattr(self, name) for name in names}
+        self.classifier_ = PairClassifier(self.number_.estimate, random_state=self.seed_, **arguments)
         self.classifier_.fit(take(X, rows), partition)
         self.classifier_.naming_ = replace(self.classifier_.naming_, named=False)  # by the numbers of the clusters
         return np.asarray(self.classifier_.output_of_each(X))

@@ -154,8 +154,8 @@ def _not_fitted(z: NDArray[np.float32], items: Tensor, similarity: SimilarityNet
         return z
     rows = similarity.pile(items).inputs.numpy()
     n_known = len(similarity.known_codes_)
-    found = fit_metric(replace(form, whitened=1.0), rows[:n_known], similarity.known_codes_)
-    return found.embed(rows.astype(np.float64)).astype(np.float32)
+    metric = fit_metric(replace(form, whitened=1.0), rows[:n_known], similarity.known_codes_)
+    return metric.embed(rows.astype(np.float64)).astype(np.float32)
 
 
 def _held_out_embedding(similarity: SimilarityNetwork, out: Ints) -> NDArray[np.float32]:
@@ -163,8 +163,8 @@ def _held_out_embedding(similarity: SimilarityNetwork, out: Ints) -> NDArray[np.
     assert similarity.metric_ is not None
     rows, codes = similarity.pile(similarity.known_inputs_).inputs.numpy(), similarity.known_codes_
     there = ~np.isin(codes, codes[out])
-    found = fit_metric(similarity.metric_, rows[there], codes[there])
-    return found.embed(rows[out].astype(np.float64)).astype(np.float32)
+    metric = fit_metric(similarity.metric_, rows[there], codes[there])
+    return metric.embed(rows[out].astype(np.float64)).astype(np.float32)
 
 
 def _teach(

@@ -17,8 +17,8 @@ class Calibration:
     """Predictions in bins of equal width, beside what was observed there.
 
     >>> from likewise.evaluation import calibration
-    >>> found = calibration([0.1, 0.2, 0.9], [0, 0, 1], bins=2)
-    >>> found.count, found.observed
+    >>> result = calibration([0.1, 0.2, 0.9], [0, 0, 1], bins=2)
+    >>> result.count, result.observed
     (array([2, 1]), array([0., 1.]))
     """
 
@@ -37,8 +37,8 @@ def calibration(probability: ArrayLike, truth: ArrayLike, bins: int = 10) -> Cal
 
         error = sum_b (n_b / n) |t_b - p_b|
 
-    >>> found = calibration([0.1, 0.2, 0.9, 0.7], [0, 0, 1, 1], bins=2)
-    >>> found.count.tolist(), found.observed.tolist(), round(found.error, 3)
+    >>> result = calibration([0.1, 0.2, 0.9, 0.7], [0, 0, 1, 1], bins=2)
+    >>> result.count.tolist(), result.observed.tolist(), round(result.error, 3)
     ([2, 2], [0.0, 1.0], 0.175)
     """
     predictions, true = as_shares(probability, "probability"), as_shares(truth, "truth")

@@ -105,10 +105,10 @@ def pair_accuracy(similarity: ArrayLike, same: ArrayLike) -> PairAccuracy:
     An answer between 0 and 1 is taken for the side it is on, and one of exactly 0.5 is left out. The model says "same"
     where its similarity is above 0.5.
 
-    >>> found = pair_accuracy([0.9, 0.2, 0.1, 0.3, 0.8], [1, 1, 0, 0.2, 0.5])
-    >>> found
+    >>> result = pair_accuracy([0.9, 0.2, 0.1, 0.3, 0.8], [1, 1, 0, 0.2, 0.5])
+    >>> result
     PairAccuracy(same_hits=1, n_same=2, different_hits=2, n_different=2)
-    >>> found.accuracy, found.balanced
+    >>> result.accuracy, result.balanced
     (0.75, 0.75)
     """
     says_same, answer = as_shares(similarity, "similarity") > 0.5, hard_answers(same)

@@ -146,8 +146,8 @@ class Reliability:
     >>> answers = {"left": [0, 0, 1, 1], "right": [1, 1, 2, 2], "same": [1, 1, 0, 1], "annotator": [*"abab"]}
     >>> pairs = Pairs.from_frame(answers)
     >>> from likewise.pairs import reliability
-    >>> found = reliability(pairs)
-    >>> found.posterior[0] > found.posterior[1]  # both call the first pair the same, one of them the second
+    >>> result = reliability(pairs)
+    >>> result.posterior[0] > result.posterior[1]  # both call the first pair the same, one of them the second
     np.True_
     """
 

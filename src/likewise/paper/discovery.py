@@ -112,9 +112,9 @@ def select_discovery(protocol: str | None, classes: str | None, seed: int) -> li
     numbers: tuple[Literal["true", "estimated"], ...] = ("true", "estimated")
     return [
         DiscoveryEntry(name, number, seed)
-        for name, given in PROTOCOLS.items()
+        for name, one in PROTOCOLS.items()
         for number in numbers
-        if protocol in (None, name) and classes in (None, number) and (given.kind != "unseen" or number == "estimated")
+        if protocol in (None, name) and classes in (None, number) and (one.kind != "unseen" or number == "estimated")
     ]
 
 
@@ -165,11 +165,11 @@ def run_entry(entry: DiscoveryEntry, problem: Problem) -> DiscoveryRecord:
     mixed = PROTOCOLS[entry.protocol].kind != "new"
     truth, old = problem.pile_y, problem.pile_y < problem.n_known
     n_classes = len(np.unique(truth)) if not mixed else len(np.unique(np.concatenate([problem.known_y, truth])))
-    given = n_classes if entry.classes == "true" else None
+    n_given = n_classes if entry.classes == "true" else None
     started, cpu = time.perf_counter(), time.process_time()
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # what is doubtful is in the record
-        discoverer = CategoryDiscoverer(given, mixed=mixed, random_state=entry.seed, max_classes=200).fit(
+        discoverer = CategoryDiscoverer(n_given, mixed=mixed, random_state=entry.seed, max_classes=200).fit(
             problem.pile, known=(problem.known, problem.known_y)
         )
     seconds, cpu = time.perf_counter() - started, time.process_time() - cpu

@@ -41,9 +41,9 @@ class Learner:
     >>> from likewise.evaluation import confusion, match_outputs, scores
     >>> def learner(name, outputs, labels=np.array([0, 0, 1, 1])):
     ...     counts = confusion(np.array(outputs), labels, 2, 2)
-    ...     found = match_outputs(counts)
+    ...     matching = match_outputs(counts)
     ...     history = [{"epoch": 1, "loss": 0.5, "accuracy": 0.9, "test_accuracy": 0.9}]
-    ...     return Learner(name, history, counts, found, scores(counts, found), np.array(outputs), np.ones(4))
+    ...     return Learner(name, history, counts, matching, scores(counts, matching), np.array(outputs), np.ones(4))
     >>> learner("pairs", [1, 1, 0, 0]).predictions
     array([0, 0, 1, 1])
     """
@@ -116,9 +116,9 @@ def write_learners_page(
     >>> from likewise.evaluation import confusion, match_outputs, scores
     >>> labels, outputs = np.array([0, 0, 1, 1]), np.array([1, 1, 0, 0])
     >>> counts = confusion(outputs, labels, 2, 2)
-    >>> found = match_outputs(counts)
+    >>> matching = match_outputs(counts)
     >>> history = [{"epoch": 1, "loss": 0.5, "accuracy": 0.9, "test_accuracy": 0.9}]
-    >>> learner = Learner("pairs", history, counts, found, scores(counts, found), outputs, np.ones(4))
+    >>> learner = Learner("pairs", history, counts, matching, scores(counts, matching), outputs, np.ones(4))
     >>> path = Path(tempfile.mkdtemp()) / "report.html"
     >>> names = ["cat", "dog"]
     >>> write_learners_page(path, title="Pets", summary="", learners=[learner], labels=labels, class_names=names)
@@ -155,9 +155,9 @@ def find_disagreements(learners: Sequence[Learner]) -> list[int]:
     >>> from likewise.evaluation import confusion, match_outputs, scores
     >>> def learner(name, outputs, labels=np.array([0, 0, 1, 1])):
     ...     counts = confusion(np.array(outputs), labels, 2, 2)
-    ...     found = match_outputs(counts)
+    ...     matching = match_outputs(counts)
     ...     history = [{"epoch": 1, "loss": 0.5, "accuracy": 0.9, "test_accuracy": 0.9}]
-    ...     return Learner(name, history, counts, found, scores(counts, found), np.array(outputs), np.ones(4))
+    ...     return Learner(name, history, counts, matching, scores(counts, matching), np.array(outputs), np.ones(4))
     >>> find_disagreements([learner("pairs", [1, 1, 0, 0]), learner("labels", [0, 0, 1, 0])])
     [3]
     """

@@ -39,8 +39,8 @@ def spectral_partition(affinity: Floats, n_classes: int, seed: int = 0) -> Label
     """A class from 0 to `n_classes` - 1 for each of n items, from how alike they are (n, n), 0 or more.
 
     >>> alike = np.array([[1, 0.9, 0.1, 0.2], [0.9, 1, 0.1, 0.1], [0.1, 0.1, 1, 0.8], [0.2, 0.1, 0.8, 1]])
-    >>> found = spectral_partition(alike, 2)
-    >>> found[0] == found[1] != found[2] == found[3]
+    >>> labels = spectral_partition(alike, 2)
+    >>> labels[0] == labels[1] != labels[2] == labels[3]
     np.True_
     """
     if n_classes >= len(affinity):

@@ -210,8 +210,8 @@ def learn_answers(
             raw_answers,
             joint=turns == "joint",
             clear=clear,
-            teach_classes=lambda *given: teach_classes(learner, "answers", *given),
-            teach_answers=lambda *given: teach_answers(learner, GENTLE_RATE if clear else 1.0, *given),
+            teach_classes=lambda *arguments: teach_classes(learner, "answers", *arguments),
+            teach_answers=lambda *arguments: teach_answers(learner, GENTLE_RATE if clear else 1.0, *arguments),
         )
         known = judgement.known or known
     first = best
